@@ -32,6 +32,7 @@ def main(folder: Path) -> None:
     M = ts.Diagonal(measured_rows(n, 3)[:, None], ("C", "Kx", "Ky"))
     A = M @ F @ S
 
+    ts.random.seed(0)
     clean = A(truth)
     noise = ts.random.normal(clean.shape, dtype="complex64", scale=2e-4 * float(ts.max(ts.abs(clean))))
     zero_filled = A.H(clean + M(noise))

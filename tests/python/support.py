@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparing with NumPy: inputs with odd strides, tolerances from dtype and length, errors side by side."""
 
+import gc
 import importlib
 import warnings
 from contextlib import contextmanager
@@ -56,7 +57,9 @@ def draw_numbers(rng, shape, dtype):
 
 @contextmanager
 def host_memory(more):
-    """No more of the host than is in use now, and a little."""
+    """No more of the host than is in use now, and a little: what nobody holds any more goes before."""
+    gc.collect()
+    ts.synchronize()
     old = ts.memory_stats("cpu")["budget"]
     ts.set_memory_budget(host=ts.memory_stats("cpu")["in_use"] + more)
     try:

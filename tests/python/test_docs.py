@@ -10,6 +10,7 @@ import doctest
 import importlib.util
 import re
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,23 @@ def pages_with(*languages: str) -> list[Path]:
     return [page for page in PAGES if any(block[0] in languages for block in blocks(page))]
 
 
+def restored_settings() -> Callable[[], None]:
+    """Budgets and the backing folder as they were, also after a page that failed in the middle."""
+    budget = ts.memory_stats("cpu")["budget"]
+
+    def restore() -> None:
+        ts.set_memory_budget(host=budget)
+        ts.set_backing_dir(None)
+
+    return restore
+
+
 @pytest.mark.parametrize("page", pages_with("python", "pycon"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_python_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.chdir(tmp_path)
+    request.addfinalizer(restored_settings())
     space: dict[str, object] = {"__name__": "docs"}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for language, marks, line, text in blocks(page):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/release.sh in a small repository of its own: a dry run changes nothing, a release makes notes, files and a tag."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -21,8 +22,14 @@ docs:
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
 
 
+# What git and make hand on to their children would have these work on the repository of whoever runs the tests.
+ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MAKE", "MFLAGS"))}
+ALONE["GIT_CONFIG_GLOBAL"] = os.devnull
+
+
 def git(folder, *arguments):
-    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, env=ALONE).stdout.strip()
 
 
 @pytest.fixture
@@ -54,9 +61,8 @@ def commit(folder):
 
 
 def release(folder, *arguments):
-    return subprocess.run(
-        ["bash", "scripts/release.sh", *arguments], cwd=folder, capture_output=True, text=True, timeout=120
-    )
+    command = ["bash", "scripts/release.sh", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, env=ALONE)
 
 
 def test_a_dry_run_says_everything_and_changes_nothing(project):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tessera completion` and `tessera man`: tried in the shells that are here, read by groff, as the parser has them."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -26,7 +27,14 @@ def completed(script, words, folder):
     program = (
         f"{script}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _tessera; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     )
-    ended = subprocess.run(["bash", "--norc", "-uc", program], capture_output=True, text=True, cwd=folder, timeout=60)
+    ended = subprocess.run(
+        ["bash", "--norc", "-uc", program],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=60,
+        env={**os.environ, "LC_ALL": "C"},
+    )
     assert ended.returncode == 0 and ended.stderr == "", ended.stderr
     return sorted(ended.stdout.split())
 

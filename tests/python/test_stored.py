@@ -314,17 +314,17 @@ def test_an_interrupted_job_leaves_what_it_needs_to_go_on(tmp_path):
     command = [sys.executable, "-c", JOB, str(tmp_path), "matmul"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
         job.stdout.readline()
-        for _ in range(2000):
+        while job.poll() is None:
             time.sleep(0.005)
             if (tmp_path / "c.job").exists() and b"step 00000000000000000000" not in (tmp_path / "c.job").read_bytes():
                 break
-        began = time.monotonic()
         job.send_signal(signal.SIGINT)
         _, said = job.communicate()
     if job.returncode:
-        assert b"KeyboardInterrupt" in said and time.monotonic() - began < 30
+        assert b"KeyboardInterrupt" in said
     if not (tmp_path / "c").exists():  # it does where the signal came after the last step
         assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "c.job", "c.partial"]
+    if (tmp_path / "c.job").exists():
         subprocess.run(command, check=True, capture_output=True)
     c = ts.stored.open(pathlib.Path(tmp_path / "c"))
     assert np.allclose(
