@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._dtypes import finfo
 from ._functions import Functions, T, common_dtype
 from ._tessera import result_type
 
@@ -203,6 +204,8 @@ class Histograms(Functions[T]):
         in the array, else in float64."""
         ranks = {"comm": like.comm} if hasattr(like, "comm") else {}
         wide = dtype if found else result_type("float64")
+        if float(high) - float(low) > finfo(wide).max:  # a distance that is no number
+            return 2 * self._even(low / 2, high / 2, n, dtype, like, found)
         edges = self._home.arange(n + 1, dtype=wide, device=like.device, **ranks)
         if wide.name == "float64":
             edges = edges * ((float(high) - float(low)) / n) + float(low)

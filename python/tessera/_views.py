@@ -49,7 +49,8 @@ def _picture(x: _core.Array) -> str:
 
     middle = tuple(n // 2 for n in x.shape[:-2])
     step = math.ceil(max(x.shape[-2:]) / _SIDE)
-    part = x[(*middle, slice(None, None, step), slice(None, None, step))]
+    key = (*middle, slice(None, None, step), slice(None, None, step))
+    part = x[key]
     pixels = grey((part.astype("float32") if str(x.dtype) == "bfloat16" else part).numpy())
     scale = max(1, _SIDE // max(pixels.shape))
     size = f"height:{scale * pixels.shape[0]}px;width:{scale * pixels.shape[1]}px;"

@@ -158,6 +158,7 @@ OBJECTS = {
     ts.StoredMatrix: lambda: ts.stored.matrix(ts.matrix.Symmetric(SYMMETRIC)),
     ts.StoredPlan: lambda: ts.stored.plan(stored().sum),
     ts.solve.StoredSolveResult: lambda: ts.solve.cg(ts.Diagonal([1.0, 4.0], ("X",)), ts.stored.array([1.0, 2.0])),
+    ts.solve.StoredEigenResult: lambda: ts.solve.power_method(ts.Diagonal([1.0, 4.0], ("X",)), ts.stored.ones(2)),
     ts.solve.StoredSvdResult: lambda: ts.solve.randomized_svd(ts.stored.array(np.diag([3.0, 1.0, 2.0])), k=2),
     ts.dist.random.Generator: lambda: after(ts.dist.random.Generator(3)),
     ts.random.Distributions: lambda: after(ts.random.default_rng(4)),
@@ -177,9 +178,9 @@ REFUSED = {  # these are of one process, or of one run of ranks
     *(ts.Event, ts.IOAccelerator, ts.ModuleMemoryMap, ts.Plan, ts.RepeatedEvent, ts.StoredArray, ts.Stream),
     *(ts.dist.ApplyRoute, ts.dist.Communicator, ts.dist.EigenResult, ts.dist.Explanation, ts.dist.SolveResult),
     *(ts.dist.SvdResult, ts.dist.Traffic, ts.StoredMatrix, ts.StoredPlan),
-    *(ts.solve.StoredSolveResult, ts.solve.StoredSvdResult),
+    *(ts.solve.StoredSolveResult, ts.solve.StoredEigenResult, ts.solve.StoredSvdResult),
 }
-OF_ARRAYS_ON_DISK = (ts.solve.StoredSolveResult, ts.solve.StoredSvdResult)  # plain objects of Python's
+OF_ARRAYS_ON_DISK = (ts.solve.StoredSolveResult, ts.solve.StoredEigenResult, ts.solve.StoredSvdResult)  # plain objects of Python's
 WAYS = {
     "pickle": lambda x: pickle.loads(pickle.dumps(x)),
     "protocol 2": lambda x: pickle.loads(pickle.dumps(x, protocol=2)),
