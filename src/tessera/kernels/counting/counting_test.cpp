@@ -8,12 +8,14 @@
 #include <limits>
 #include <vector>
 
+#include "tessera/kernels/copy/copy.hpp"
+
 namespace tessera {
 namespace {
 
 template <class T>
 Array array_of_numbers(const std::vector<T>& numbers) {
-  const Array a = empty({static_cast<i64>(numbers.size())}, dtype_of<T>, cpu);
+  const Array a = empty_dense({static_cast<i64>(numbers.size())}, dtype_of<T>);
   std::copy(numbers.begin(), numbers.end(), a.template host<T>());
   return a;
 }
