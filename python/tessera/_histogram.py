@@ -117,7 +117,8 @@ class Histograms(Functions[T]):
         dtype = result_type(edges.dtype, a.dtype)
         x, cuts = a.astype(dtype), edges.astype(dtype)
         if n < 1:
-            kind = "float64" if density else "int64" if weights is None else weights.dtype
+            kind = result_type("int64") if weights is None else weights.dtype
+            kind = result_type(kind, "float64") if density else kind
             return home.zeros(max(n, 0), dtype=kind, device=a.device), edges
         counts = self._counts(x, cuts, not _many(bins), weights)
         if density:
@@ -138,13 +139,15 @@ class Histograms(Functions[T]):
         places = home.where(keep, places, n)
         if weights is None:
             return self._add(n + 1, places, None)[:-1]
-        wide = "complex128" if weights.dtype.kind == "c" else "float64"
+        wide = {"c": "complex128", "f": "float64"}.get(weights.dtype.kind, "int64")  # integers wrap around
         return self._add(n + 1, places, weights.astype(wide))[:-1].astype(weights.dtype)
 
     def _even_places(self, x: Any, cuts: Any, n: int) -> Any:
-        """The bin of each number by a division, which rounding puts at most one bin beside what the edges say."""
+        """The bin of each number by a division, which rounding puts at most one bin beside what the edges say. Of
+        halves, whose differences do not overflow."""
         home = self._home
-        places = home.minimum(((x - cuts[0]) / (cuts[-1] - cuts[0]) * n).astype("int64"), n - 1)
+        low, high = cuts[0] / 2, cuts[-1] / 2
+        places = home.minimum(((x / 2 - low) / (high - low) * n).astype("int64"), n - 1)
         places = places - (x < home.take(cuts, places))
         return places + ((x >= home.take(cuts, places + 1)) & (places < n - 1))
 
@@ -195,7 +198,8 @@ class Histograms(Functions[T]):
         dtype = common_dtype(low, high, a) if range is not None else a.dtype
         dtype = dtype if dtype.kind in "fc" else result_type("float64")
         edges = self._even(low, high, bins, dtype, a, range is None)
-        if bool(self._home.any(edges[:-1] >= edges[1:])):
+        rise = self._home.all(edges[:-1] < edges[1:])
+        if not (bool(rise) and bool(self._home.all(self._home.isfinite(edges)))):
             raise ValueError(f"Too many bins for data range. Cannot create {bins} finite-sized bins.")
         return edges
 

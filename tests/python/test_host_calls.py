@@ -150,11 +150,52 @@ def test_bins_wider_than_the_largest_number(n, dtype):
     places = np.minimum(np.searchsorted(edges, inside, side="right") - 1, n - 1)
     found, _ = ts.histogram(ts.asarray(x), ts.asarray(edges))
     assert found.tolist() == np.bincount(places, minlength=n).tolist()
-    try:
-        found, _ = ts.histogram(ts.asarray(x[np.isfinite(x)]), n, (float(edges[0]), float(edges[-1])))
-    except ValueError:
-        return  # no such edges, as with NumPy
-    assert int(found.sum().item()) == len(inside)
+    for kind in (Histograms(ts._local, ts.Array, add_up), ts):
+        found, _ = kind.histogram(ts.asarray(x), n, (float(edges[0]), float(edges[-1])))
+        assert int(found.sum().item()) == len(inside)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_histogram_over_nearly_all_numbers(dtype):
+    rng = np.random.default_rng(12)
+    most = float(np.finfo(dtype).max)
+    for size, special in itertools.product((1, 40, 1000), (False, True)):
+        x = (np.clip(drawn(rng, size, "float64", special), -8, 8) * (most / 9)).astype(dtype)
+        for bins in (1, 2, 3, 7, 20):
+            agree("histogram", x, bins, range=(-most / 2, most / 2))
+            agree("histogram", x, bins, range=(-most / 2, most / 4), weights=drawn(rng, size, "float64"))
+            if dtype == "float32":  # the limits are numbers, their distance is none: NumPy fails
+                for call in (ts.histogram, general("histogram")):
+                    counts, edges = call(ts.asarray(x), bins, range=(-0.9 * most, 0.9 * most))
+                    check(counts, np.histogram(x, edges.numpy())[0])
+    for bins, kind in itertools.product((1, 2, 5), (Histograms(ts._local, ts.Array, add_up), ts)):
+        if dtype != "float64":
+            with pytest.raises(ValueError, match="finite-sized bins"):
+                kind.histogram(ts.asarray(x), bins, range=(-1e300, 1e300))
+
+
+@pytest.mark.parametrize("of_weights", [d for d in ALL if np.dtype(d).kind in "iu"])
+def test_integer_weights_are_added_exactly(of_weights):
+    rng = np.random.default_rng(13)
+    bounds = np.iinfo(of_weights)
+    for size in (1, 16, 255, 4099, 150_001):
+        weights = rng.integers(bounds.min, bounds.max, size, dtype=of_weights, endpoint=True)
+        for dtype, edges in itertools.product(("float64", "float32", "int16"), ([-2.5, 0.0, 0.5, 6.0], [1, 50])):
+            agree("histogram", drawn(rng, size, dtype), edges, weights=weights)
+    for density in (False, True):  # no bins
+        agree("histogram", drawn(rng, 5, "float32"), [1.0], weights=weights[:5], density=density)
+        agree("histogram", drawn(rng, 5, "float32"), [1.0], weights=1j * weights[:5], density=density)
+
+
+def test_narrow_floats_are_rounded_once_by_logaddexp():
+    rng = np.random.default_rng(14)
+    for dtype, size in itertools.product(("float16", "bfloat16"), (1, 10, 700)):
+        a, b = (ts.asarray(drawn(rng, size, "float32", special=size > 10)).astype(dtype) for _ in range(2))
+        for x, y in ((a, b), (a, b[:1]), (a[:1], b), (a[::-1], b), (a, -a)):
+            for call in (ts.logaddexp, ts.logaddexp2):
+                once = call(x.astype("float32"), y.astype("float32")).astype(dtype)
+                assert call(x, y).dtype == once.dtype
+                check(call(x, y).astype("float64"), once.astype("float64").numpy(), tol=0.0)
 
 
 @pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])

@@ -72,7 +72,7 @@ nb::object counted_between(nb::handle x, nb::handle edges, bool even, nb::handle
   const auto w = on_host(weights);
   if (!w || is_complex(w->dtype())) return nb::none();
   return found_or_none(released(is_large(*a), [&] {
-    const Array wide = w->astype(DType::f64);
+    const Array wide = w->astype(is_float(w->dtype()) ? DType::f64 : DType::i64);
     return count_between(*a, *cuts, even, &wide);
   }));
 }

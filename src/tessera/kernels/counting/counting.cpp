@@ -22,9 +22,8 @@ namespace {
 constexpr i64 counting_grain =
     65536;  // numbers of a thread, which then adds its counts to the others'
 
-template <class Weight>
-Array sums_of(i64 n) {
-  const Array sums = empty_dense({n}, dtype_of<Weight>);
+Array sums_of(i64 n, DType dtype) {
+  const Array sums = empty_dense({n}, dtype);
   std::memset(sums.data(), 0, static_cast<std::size_t>(sums.bytes()));
   return sums;
 }
@@ -68,12 +67,12 @@ Array numbers_counted(const Array& x, const Array* weights, i64 minlength) {
   const i64 bins = std::max(most + 1, minlength);
   if (weights) {
     const double* const w = static_cast<const double*>(weights->data());
-    const Array sums = sums_of<double>(bins);
+    const Array sums = sums_of(bins, DType::f64);
     double* const to = static_cast<double*>(sums.data());
     for (i64 i = 0; i < n; ++i) to[from[i]] += w[i];
     return sums;
   }
-  const Array sums = sums_of<i64>(bins);
+  const Array sums = sums_of(bins, DType::i64);
   each_part(n, bins, static_cast<i64*>(sums.data()), [from](i64 begin, i64 end, i64* to) {
     for (i64 i = begin; i < end; ++i) ++to[from[i]];
   });
@@ -129,15 +128,15 @@ void searched_places(const Bins<T>& bins, const T* x, i64 count, std::int32_t* p
   }
 }
 
-// Sums of n bins and of one more, for what lies outside.
+// Sums of n bins and of one more, for what lies outside. Without weights each number counts one.
 template <class T, class Weight>
-void add_between(const Bins<T>& bins, bool even, const T* x, const double* weights, i64 begin,
+void add_between(const Bins<T>& bins, bool even, const T* x, const Weight* weights, i64 begin,
                  i64 end, Weight* sums) {
   std::int32_t places[block_of_places];
   for (i64 i = begin; i < end; i += block_of_places) {
     const i64 some = std::min(block_of_places, end - i);
     even ? even_places(bins, x + i, some, places) : searched_places(bins, x + i, some, places);
-    if constexpr (std::is_floating_point_v<Weight>)
+    if (weights)
       for (i64 k = 0; k < some; ++k) sums[places[k]] += weights[i + k];
     else
       for (i64 k = 0; k < some; ++k) ++sums[places[k]];
@@ -151,21 +150,23 @@ Array between(const Array& x, const Array& edges, bool even, const Array* weight
   const i64 n = edges.size() - 1;
   Bins<T> bins{cuts, n, T(0)};
   if constexpr (std::is_floating_point_v<T>) {
-    // A product of T must tell neighbouring bins apart.
-    const T extent = cuts[n] - cuts[0];  // which may be beyond the largest number
-    bins.scale = static_cast<T>(n) / extent;
-    even = even && std::isfinite(extent) && std::isfinite(bins.scale) &&
+    // A product of T must tell neighbouring bins apart, and the length of all must be a number of T.
+    const T length = cuts[n] - cuts[0];
+    bins.scale = static_cast<T>(n) / length;
+    even = even && std::isfinite(length) && std::isfinite(bins.scale) &&
            static_cast<T>(n) * std::numeric_limits<T>::epsilon() < T(0.01);
   }
-  const auto added = [&]<class Weight>(Weight, const double* w) {
-    const Array sums = sums_of<Weight>(n + 1);
+  // Integers are added as unsigned ones of their size: the sums are the same bits, and wrap around.
+  const auto added = [&]<class Weight>(Weight, DType dtype) {
+    const auto* const w = weights ? static_cast<const Weight*>(weights->data()) : nullptr;
+    const Array sums = sums_of(n + 1, dtype);
     each_part(
         x.size(), n + 1, static_cast<Weight*>(sums.data()),
         [&](i64 begin, i64 end, Weight* to) { add_between(bins, even, from, w, begin, end, to); });
     return sums.slice(0, 0, n);
   };
-  if (weights) return added(0.0, static_cast<const double*>(weights->data()));
-  return added(i64{0}, nullptr);
+  if (weights && weights->dtype() == DType::f64) return added(0.0, DType::f64);
+  return added(std::uint64_t{0}, DType::i64);
 }
 
 // Dense, on the host, and all that was to be written there is.
@@ -208,7 +209,9 @@ Array count_between(const Array& x, const Array& edges, bool even, const Array* 
       edges.ndim() != 1 || edges.size() < 2 || edges.size() > most_bins || !made_ready(numbers) ||
       !made_ready(cuts))
     return {};
-  if (weights && (!made_ready(heavy) || heavy.dtype() != DType::f64 || heavy.size() != x.size()))
+  if (weights &&
+      (!made_ready(heavy) || (heavy.dtype() != DType::f64 && heavy.dtype() != DType::i64) ||
+       heavy.size() != x.size()))
     return {};
   Array found;
   dispatch<float, double, i64>(t, "histogram", [&]<class T>() {

@@ -13,8 +13,9 @@ namespace tessera {
 TESSERA_API Array count_numbers(const Array& x, const Array* weights, i64 minlength);
 
 // How many numbers fall into each bin between two of the rising edges, or the sums of their float64
-// weights; the last bin holds its upper edge, too. Edges and numbers of one dtype: float32, float64,
-// or int64. `even`: all bins have one width but for rounding, so that a division finds them.
+// or int64 weights; the last bin holds its upper edge, too. Edges and numbers of one dtype: float32,
+// float64, or int64. `even`: all bins have one width but for rounding, so that a division finds
+// them.
 TESSERA_API Array count_between(const Array& x, const Array& edges, bool even,
                                 const Array* weights);
 

@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-// Arrays of one dtype, float32 or float64, on the host, of one shape or one of them a number (of
-// size one, and no more axes than the other); no array for all others. `of_two`: powers of two and
-// their logarithm.
+// Arrays of one floating dtype on the host, of one shape or one of them a number (of size one, and
+// no more axes than the other); no array for all others. `of_two`: powers of two and their logarithm.
+// Narrow numbers are worked out in float32.
 TESSERA_API Array logaddexp_dense(const Array& a, const Array& b, bool of_two = false);
 
 }  // namespace tessera

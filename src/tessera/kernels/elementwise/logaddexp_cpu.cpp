@@ -58,9 +58,11 @@ void log_of_sums(const T* a, const T* b, unsigned scalars, T* out, i64 n, bool o
 
 Array logaddexp_dense(const Array& a, const Array& b, bool of_two) {
   const DType t = a.dtype();
-  if (a.device() != cpu || b.device() != cpu || b.dtype() != t ||
-      (t != DType::f32 && t != DType::f64))
-    return {};
+  if (a.device() != cpu || b.device() != cpu || b.dtype() != t || !is_float(t)) return {};
+  if (t != DType::f32 && t != DType::f64) {  // rounded once, at the end
+    const Array wide = logaddexp_dense(a.astype(DType::f32), b.astype(DType::f32), of_two);
+    return wide ? wide.astype(t) : wide;
+  }
   unsigned scalars = 0;
   if (!(a.shape() == b.shape())) {
     if (b.size() == 1 && b.ndim() <= a.ndim())
