@@ -9,6 +9,7 @@
 #include "tessera/base/trace.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/register.hpp"
 #include "tessera/kernels/wide.hpp"
 
 namespace tessera {
@@ -40,6 +41,45 @@ struct Taps {
   i64 many() const { return static_cast<i64>(tap.size()); }
 };
 
+// Sums of 128 bytes side by side, over all taps. Numbers that are added as they are may be the
+// compiler's own vectors of some bytes: of plain loops g++ takes the one over the taps into
+// registers of x86-64, and shuffles. Longer vectors than registers would be kept in memory.
+template <class T>
+inline constexpr bool adds_as_it_is = std::is_arithmetic_v<T> &&
+                                      sizeof(T) == sizeof(typename SumOf<T>::type);
+#if defined(__x86_64__)
+int vector_bytes() {
+  const Instructions host = host_instructions();
+  return host == Instructions::avx512 ? 64 : host == Instructions::avx2 ? 32 : 0;
+}
+#else
+constexpr int vector_bytes() { return 0; }
+#endif
+
+template <int bytes, class T, class Sum>
+TESSERA_INLINE void window_sums(const T* from, const Sum* tap, i64 many, T* out) {
+  if constexpr (bytes > 0 && adds_as_it_is<T>) {
+    typedef Sum Vector __attribute__((vector_size(bytes)));
+    typedef Sum InMemory __attribute__((vector_size(bytes), aligned(alignof(Sum)), may_alias));
+    constexpr int registers = 128 / bytes;
+    Vector sum[registers] = {};
+    for (i64 k = 0; k < many; ++k)
+#pragma GCC unroll 4
+      for (int r = 0; r < registers; ++r)
+        sum[r] += reinterpret_cast<const InMemory*>(from + k)[r] * tap[k];
+#pragma GCC unroll 4
+    for (int r = 0; r < registers; ++r) reinterpret_cast<InMemory*>(out)[r] = sum[r];
+  } else {
+    constexpr i64 width = 128 / sizeof(Sum);
+    Sum sum[width] = {};
+    for (i64 k = 0; k < many; ++k) {
+      const Sum factor = tap[k];
+      for (i64 j = 0; j < width; ++j) sum[j] += static_cast<Sum>(from[k + j]) * factor;
+    }
+    for (i64 j = 0; j < width; ++j) out[j] = static_cast<T>(sum[j]);
+  }
+}
+
 // out[i] for windows that lie inside: their first element is signal[i - before].
 template <class T>
 void whole_windows(const Taps<T>& t, i64 begin, i64 end, T* out) {
@@ -48,16 +88,15 @@ void whole_windows(const Taps<T>& t, i64 begin, i64 end, T* out) {
   const T* const from = t.signal - t.before;
   const Sum* const tap = t.tap.data();
   const i64 many = t.many();
+  const int bytes = adds_as_it_is<T> ? vector_bytes() : 0;
   wide([=] {
     i64 i = begin;
-    for (; i + width <= end; i += width) {
-      Sum sum[width] = {};
-      for (i64 k = 0; k < many; ++k) {
-        const Sum factor = tap[k];
-        for (i64 j = 0; j < width; ++j) sum[j] += static_cast<Sum>(from[i + k + j]) * factor;
-      }
-      for (i64 j = 0; j < width; ++j) out[i + j] = static_cast<T>(sum[j]);
-    }
+    if (bytes == 64)
+      for (; i + width <= end; i += width) window_sums<64>(from + i, tap, many, out + i);
+    else if (bytes == 32)
+      for (; i + width <= end; i += width) window_sums<32>(from + i, tap, many, out + i);
+    else
+      for (; i + width <= end; i += width) window_sums<0>(from + i, tap, many, out + i);
     for (; i < end; ++i) {
       Sum sum{};
       for (i64 k = 0; k < many; ++k) sum += static_cast<Sum>(from[i + k]) * tap[k];
