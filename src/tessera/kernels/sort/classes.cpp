@@ -2,11 +2,13 @@
 #include "tessera/kernels/sort/classes.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 namespace {
@@ -71,13 +73,37 @@ void classify(const Array& x, const Array& given, Class* out) {
   });
 }
 
+// Whether each of some numbers is above the one before it. Not so where equals, NaNs or zeros of both
+// signs are among them, which are looked at one by one.
+template <class T>
+bool all_rise(const T* x, i64 n) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint8_t>>;
+  Bits level = 0;
+  wide([x, n, &level] {
+    Bits found = 0;
+    for (i64 i = 0; i < n; ++i) found |= static_cast<Bits>(!(x[i - 1] < x[i]));
+    level = found;
+  });
+  return level == 0;
+}
+
 template <class T>
 i64 drop_repeats(const T* from, i64 n, T* to) {
   i64 kept = 1;
   to[0] = from[0];
-  for (i64 i = 1; i < n; ++i) {
-    to[kept] = from[i];
-    kept += item_before(Valued<T>{from[i - 1]}, Valued<T>{from[i]});
+  for (i64 begin = 1; begin < n; begin += block) {
+    const i64 end = std::min(n, begin + block);
+    if constexpr (std::is_arithmetic_v<T>)
+      if (all_rise(from + begin, end - begin)) {
+        std::copy(from + begin, from + end, to + kept);
+        kept += end - begin;
+        continue;
+      }
+    for (i64 i = begin; i < end; ++i) {
+      to[kept] = from[i];
+      kept += item_before(Valued<T>{from[i - 1]}, Valued<T>{from[i]});
+    }
   }
   return kept;
 }
