@@ -278,6 +278,33 @@ struct LogF {
   }
 };
 
+// As quick::exp, to the last bit. What is brought between limits overflows or vanishes as it is
+// scaled, which rounds once; a NaN stays.
+struct Exp {
+  using E = quick::Exponential<double>;
+  using F = quick::Format<double>;
+  TESSERA_INLINE_512 static D between(double low, double high, D x) {
+    return _mm512_min_pd(all(high), _mm512_max_pd(all(low), x));
+  }
+  TESSERA_INLINE_512 static D power(D n, D r) {
+    const D r2 = r * r;
+    return _mm512_scalef_pd(all(1.) + fma(r2, series(E::terms, r, r2), r), n);
+  }
+  TESSERA_INLINE_512 static D of(D x) {
+    const D bounded = between(E::underflow, E::overflow, x), whole = all(F::to_integer);
+    const D n = fma(bounded, all(E::log2e), whole) - whole;
+    const D high = _mm512_fnmadd_pd(n, all(F::ln2_high), bounded);
+    return power(n, _mm512_fnmadd_pd(n, all(F::ln2_low), high));
+  }
+};
+struct Exp2 : Exp {
+  TESSERA_INLINE_512 static D of(D x) {
+    const D bounded = between(E::underflow_2, E::overflow_2, x), whole = all(F::to_integer);
+    const D n = (bounded + whole) - whole;
+    return power(n, (bounded - n) * all(E::ln2));
+  }
+};
+
 // By e = (exp(-2 |x|) - 1) / 2, which is nearly -1/2 where its reduced argument has lost bits.
 struct TanhF {
   // e = r^2 terms(r) - r
@@ -462,6 +489,8 @@ void log(const float* x, float* y, i64 n) { each<LogF>(x, y, n); }
 void log2(const double* x, double* y, i64 n) { each<Log<Binary>>(x, y, n); }
 void log10(const double* x, double* y, i64 n) { each<Log<Decimal>>(x, y, n); }
 void log1p(const double* x, double* y, i64 n) { each<Log1p>(x, y, n); }
+void exp(const double* x, double* y, i64 n) { each<Exp>(x, y, n); }
+void exp2(const double* x, double* y, i64 n) { each<Exp2>(x, y, n); }
 void tanh(const float* x, float* y, i64 n) { each<TanhF>(x, y, n); }
 void cbrt(const double* x, double* y, i64 n) { each<Cbrt>(x, y, n); }
 

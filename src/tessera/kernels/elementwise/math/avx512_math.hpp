@@ -2,9 +2,9 @@
 #pragma once
 // Functions of double and float by instructions that AVX-512 alone has: exponents and mantissas of
 // all numbers, tables of sixteen in registers, scaling that rounds once. Where the host runs such
-// loops (wide.hpp) they stand in for quick_log.hpp and quick_power.hpp, with the same promises:
-// every number, infinities and NaN, two units in the last place, no word on traps. For the cpu's
-// kernels.
+// loops (wide.hpp) they stand in for quick_exp.hpp, quick_log.hpp and quick_power.hpp, with the same
+// promises: every number, infinities and NaN, two units in the last place, no word on traps. For the
+// cpu's kernels.
 //   avx512::log10(x, y, n);   // y may be x
 
 #include "tessera/base/scalar.hpp"
@@ -18,6 +18,8 @@ void log(const float* x, float* y, i64 n);
 void log2(const double* x, double* y, i64 n);
 void log10(const double* x, double* y, i64 n);
 void log1p(const double* x, double* y, i64 n);
+void exp(const double* x, double* y, i64 n);
+void exp2(const double* x, double* y, i64 n);
 void tanh(const float* x, float* y, i64 n);
 void cbrt(const double* x, double* y, i64 n);
 // Bit i of `scalars`: input i is one number for all.

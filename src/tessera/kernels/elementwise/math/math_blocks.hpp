@@ -107,6 +107,8 @@ TESSERA_LOOP_512(float, log)
 TESSERA_LOOP_512(double, log2)
 TESSERA_LOOP_512(double, log10)
 TESSERA_LOOP_512(double, log1p)
+TESSERA_LOOP_512(double, exp)
+TESSERA_LOOP_512(double, exp2)
 TESSERA_LOOP_512(float, tanh)
 TESSERA_LOOP_512(double, cbrt)
 #undef TESSERA_LOOP_512
