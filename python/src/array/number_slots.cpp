@@ -3,6 +3,7 @@
 #include "array/number_slots.hpp"
 
 #include "array/array_family.hpp"
+#include "array/array_object.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
@@ -19,6 +20,7 @@ struct LocalSlots : Local {
     if (is_dist(a) || is_dist(b) || is_matrix(b)) Py_RETURN_NOTIMPLEMENTED;
     auto x = try_array(a), y = x ? try_array(b) : std::nullopt;
     if (!y) Py_RETURN_NOTIMPLEMENTED;
+    if (nb::object sum = dot_of_lines(*x, *y); sum.is_valid()) return sum.release().ptr();
     return wrap(released([&] { return matmul(*x, *y); })).release().ptr();
   }
   static bool any(const Array& x) { return reduce(ReduceOp::any, x).item().as<bool>(); }

@@ -211,7 +211,9 @@ nb::object joined(Args args, i64 count) {
 
 nb::object inner(Args args, i64 count) {
   if (count != 2 || !are_small(args, count)) return {};
-  return wrap(vdot(array_of(args[0]), array_of(args[1])));
+  const Array &a = array_of(args[0]), &b = array_of(args[1]);
+  nb::object found = dot_of_lines(a, b);  // real numbers are their own conjugates
+  return found.is_valid() ? found : wrap(vdot(a, b));
 }
 
 nb::object dotted(Args args, i64 count) {
