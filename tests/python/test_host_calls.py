@@ -280,7 +280,10 @@ def test_inner_products(dtype):
     for n in (0, 1, 7, 1000, 8192, 8193, 65_536, 65_537):
         for a, b in zip(layouts(drawn(rng, n, dtype)), layouts(drawn(rng, n, dtype)), strict=True):
             agree("inner", a, b, tol=tol)
-            check(ts.dot(ts.asarray(a), ts.asarray(b)), np.dot(a, b), tol=tol)
+            x, y = ts.asarray(a), ts.asarray(b)
+            for found in (ts.dot(x, y), x @ y, ts.matmul(x, y)):
+                check(found, np.dot(a, b), tol=tol)
+            check(ts.vdot(x, y), np.vdot(a, b), tol=tol)
     for shape in ((3, 4), (1, 9000), (129, 232), (5, 0), (0, 5), (2, 3, 4)):
         a, b = (drawn(rng, int(np.prod(shape)), dtype).reshape(shape) for _ in range(2))
         letters = "ijk"[: len(shape)]
@@ -317,6 +320,19 @@ def test_ptp(dtype):
     check(out, np.ptp(x))
     with pytest.raises(ValueError):
         ts.ptp(ts.zeros(0, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_distinct_numbers_in_blocks(dtype):
+    rng = np.random.default_rng(15)
+    for size, special in itertools.product((1, 2, 511, 512, 513, 514, 1025, 1537, 5000), (False, True)):
+        x = drawn(rng, size, dtype, special)
+        equal = np.sort(x)
+        for at in (0, size // 2, size - 1):  # one number twice, beside and at the bounds of blocks
+            equal[max(0, at - 1) : at + 1] = equal[at]
+        for y in (x, equal, np.zeros_like(x), np.arange(size).astype(dtype)):
+            for each in layouts(y):
+                check(ts.unique(ts.asarray(each)), np.unique(each), tol=0.0)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
