@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 from . import _larger
 from . import _tessera as _core
 from ._matrix import AnyMatrix
+from ._stored_keys import integer
 from ._tessera import StoredArray, StoredMatrix
 
 _Path = str | os.PathLike[str] | None
@@ -146,11 +146,7 @@ def _range_of(part: Any, size: int, axis: int) -> tuple[int, int, Any]:
         n = len(range(start, stop, step))
         low, high = sorted((start, start + (n - 1) * step)) if n else (0, -1)
         return low, high + 1, slice(None, None, step) if n else slice(0, 0)
-    try:
-        i = operator.index(part)
-    except TypeError:
-        text = f"StoredMatrix: a key is made of integers and slices, got {type(part).__name__}"
-        raise _core.IndexError(text) from None
+    i = integer(part, "StoredMatrix: a key is made of integers and slices")
     if not -size <= i < size:
         raise _core.IndexError(f"StoredMatrix: index {i} is out of bounds for axis {axis} with size {size}")
     return i % size, i % size + 1, 0

@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from support import ALL, draw_numbers, on, tolerance
+from support import ALL, draw_numbers, host_memory, on, tolerance
 
 import tessera as ts
 
@@ -69,9 +69,37 @@ def test_keys_read_and_write_as_in_numpy(seed):
         assert equal(s[...], x), key
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_keys_of_more_than_memory_has_room_for(seed):
+    """What lies between the elements is not held, nor what is read and written at once: `room` is less than half."""
+    rng = np.random.default_rng(seed)
+    shape = [(600, 610), (40, 90, 100), (370_000,)][seed % 3]
+    x = rng.integers(-100, 100, shape).astype("float64")  # 2.9 MB
+    s = ts.stored.array(x)
+    steps = [int(rng.choice([7, 13, -1, -5, -20])) for _ in shape]
+    key = (None, *(slice(None, None, step) for step in steps))
+    some, room = x[key], 1_200_000
+    with host_memory(room + some.nbytes):
+        assert equal(s[key], some)
+    small = tuple(1 if rng.integers(0, 2) else n for n in some.shape)
+    value = rng.integers(-100, 100, small).astype("float32")
+    twice = x * 2
+    source = ts.stored.array(twice)
+    whole = tuple(slice(None, None, -1) for _ in shape)
+    x[key] = value
+    twice[whole] = twice + x
+    with host_memory(room):
+        s[key] = value
+        source[whole] = source + s  # read as it was, whatever is written meanwhile
+        with pytest.raises(ValueError, match="could not broadcast"):
+            s[whole] = ts.stored.zeros((3, *shape))
+    assert equal(s[...], x) and equal(source[...], twice)
+
+
 def test_keys_that_are_refused():
     s = ts.stored.zeros((3, 4))
-    for key in [(3,), (0, 4), (0, -5), (0, 0, 0), (..., ...), "a", [1, 2], 1.5, (np.array([True, False, True]),)]:
+    masks = [True, (0, False), np.bool_(True), (np.array([True, False, True]),)]
+    for key in [(3,), (0, 4), (0, -5), (0, 0, 0), (..., ...), "a", [1, 2], 1.5, *masks]:
         with pytest.raises(IndexError):
             s[key]
         with pytest.raises(IndexError):
@@ -144,16 +172,37 @@ def test_reductions(name, dtype):
                     assert np.allclose(made.numpy(), wanted.numpy(), rtol=tolerance(dtype, x.size), atol=0)
 
 
-@pytest.mark.parametrize("first", ["int32", "float32", "float64", "complex64"])
-@pytest.mark.parametrize("second", ["float32", "complex128"])
-def test_products(first, second):
+@pytest.mark.parametrize("first", ALL)
+def test_products(first):
+    """In the dtype of the product in memory; integers wrap as there, and half precision is summed in single."""
     rng = np.random.default_rng(3)
-    for m, k, n in [(5, 4, 3), (1, 7, 1), (0, 2, 3), (3, 0, 2), (60, 50, 40)]:
-        x, y = draw_numbers(rng, (m, k), first), draw_numbers(rng, (k, n), second)
-        wanted = x.astype(np.complex128) @ y.astype(np.complex128)
-        for made in (ts.stored.array(x) @ ts.stored.array(y), ts.matmul(ts.stored.array(x), y), x @ ts.stored.array(y)):
-            assert isinstance(made, ts.stored.StoredArray)
-            assert np.allclose(np.asarray(made), wanted, rtol=1e-5)
+    for second in ALL:
+        for m, k, n in [(5, 4, 3), (1, 7, 1), (0, 2, 3), (3, 0, 2), (60, 50, 40)]:
+            x, y = draw_numbers(rng, (m, k), first), draw_numbers(rng, (k, n), second)
+            wanted = ts.matmul(x, y).numpy()
+            products = [ts.stored.array(x) @ ts.stored.array(y), ts.matmul(ts.stored.array(x), y)]
+            for made in (*products, x @ ts.stored.array(y)):
+                assert isinstance(made, ts.stored.StoredArray) and made.dtype == wanted.dtype
+                if wanted.dtype.kind in "biu":
+                    assert equal(made, wanted)
+                else:
+                    scale = max(1.0, np.abs(wanted.astype("complex128")).max(initial=0))
+                    error = np.abs(made.numpy().astype("complex128") - wanted).max(initial=0)
+                    assert not error > tolerance(wanted.dtype, k) * scale
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16"])
+@pytest.mark.parametrize("budget", [300_000, 64 << 20])
+def test_products_under_budgets_are_exact(dtype, budget, tmp_path):
+    """Of numbers that wrap; turned factors, one factor twice, and as a job."""
+    rng = np.random.default_rng(4)
+    low, high = (0, 2) if dtype in ("bool", "float16") else (-(2**31), 2**31)
+    x, y = (rng.integers(low, high, s).astype(dtype) for s in ((170, 130), (130, 190)))
+    a, b = ts.stored.array(x), ts.stored.array(y)
+    with host_memory(budget):
+        made = [a @ b, b.T @ a.T, a.T @ a, ts.stored.matmul(a, b, tmp_path / "c")]
+    for c, wanted in zip(made, [x @ y, y.T @ x.T, x.T @ x, x @ y], strict=True):
+        assert equal(c, wanted)
 
 
 def test_functions_without_a_twin_refuse_and_say_so():

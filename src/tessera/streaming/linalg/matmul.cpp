@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/kernels/eager.hpp"
 #include "tessera/streaming/linalg/blocks.hpp"
 #include "tessera/streaming/linalg/strip_cut.hpp"
 
@@ -11,8 +12,9 @@ namespace tessera::streaming {
 namespace {
 
 constexpr i64 strips = 4;  // of a block of C, which are computed and written one by one
-constexpr i64 a_slots = 3, b_slots = 2, panel_slots = 2;
+constexpr i64 a_slots = 3, b_slots = 2, panel_slots = 2, narrow_slots = 2;
 constexpr i64 most_rows = i64{1} << 30;  // of a block: BLAS counts in 32 bits
+constexpr double exact_at_a_time = 1e8;  // multiplications of integers between two looks around
 
 struct Operand {
   i64 store = 0;
@@ -39,6 +41,7 @@ struct Product {
   c128 alpha{1, 0}, beta{0, 0};
   DType dtype = DType::f32;
   i64 tile_a = 1, tile_b = 1;  // along k, of files
+  bool narrows = false;        // C has fewer bits than the sums
   bool reads_c() const { return beta.re != 0 || beta.im != 0; }
 };
 
@@ -53,12 +56,16 @@ struct ProductCut {
     const auto bytes = [&](i64 rows, i64 columns) {
       return StreamPlan::rounded(rows * columns * p.element);
     };
+    const auto narrow = [&](i64 rows, i64 columns) {
+      return p.narrows ? narrow_slots * StreamPlan::rounded(rows * columns * size_of(p.c.dtype))
+                       : 0;
+    };
     if (stays == Stays::all_of_a)
-      return bytes(p.m, p.k) + panel_slots * (bytes(p.k, tn) + bytes(p.m, tn));
+      return bytes(p.m, p.k) + panel_slots * (bytes(p.k, tn) + bytes(p.m, tn)) + narrow(p.m, tn);
     if (stays == Stays::all_of_b)
-      return bytes(p.k, p.n) + panel_slots * (bytes(tm, p.k) + bytes(tm, p.n));
+      return bytes(p.k, p.n) + panel_slots * (bytes(tm, p.k) + bytes(tm, p.n)) + narrow(tm, p.n);
     return (tm + strip() - 1) / strip() * bytes(strip(), tn) + a_slots * bytes(strip(), tk) +
-           b_slots * bytes(tk, tn);
+           b_slots * bytes(tk, tn) + narrow(strip(), tn);
   }
   // Elements of A and B that are read.
   double traffic(const Product& p) const {
@@ -144,15 +151,65 @@ ProductCut choose_product_cut(const Product& p, const Options& options) {
   return best;
 }
 
+// Integers, which wrap as in memory: by the kernel of arrays.
+void multiply_exactly(const Buffers& b, const Product& p, const Move& a, const Move& right,
+                      const BufferView& c, bool is_first) {
+  const auto seen = [&](const Operand& o, const Move& m) {
+    const Array x = b(m.view);
+    return o.turn == Turn::none ? x : x.transpose();
+  };
+  const Array x = seen(p.a, a), y = seen(p.b, right), z = b(c);
+  const double row = static_cast<double>(z.shape(1)) * static_cast<double>(x.shape(1));
+  const i64 rows = std::max<i64>(1, static_cast<i64>(exact_at_a_time / std::max(row, 1.0)));
+  for (i64 r = 0; r < z.shape(0); r += rows) {
+    if (rows < z.shape(0)) poll_stream();
+    const i64 end = std::min(r + rows, z.shape(0));
+    const Array left = x.slice(0, r, end), out = z.slice(0, r, end);
+    MatmulSpec spec{operand_of(left), operand_of(y), operand_of(out)};
+    spec.alpha = p.alpha;
+    spec.beta = is_first ? p.beta : c128{1, 0};
+    launch_now(&KernelTable::matmul, "matmul", spec, cpu, {&left, &y, &out});
+  }
+  z.host_data();  // has ended
+}
+
 // One strip of C gets its share of one strip of k.
-void multiply(const Buffers& b, const Product& p, const Move& a, const Move& right, const Move& c,
-              bool is_first) {
+void multiply(const Buffers& b, const Product& p, const Move& a, const Move& right,
+              const BufferView& c, bool is_first) {
+  if (!is_inexact(p.dtype)) return multiply_exactly(b, p, a, right, c, is_first);
   const i64 k = p.a.turn == Turn::none ? a.box.shape[1] : a.box.shape[0];
-  gemm(p.dtype, c.box.shape[0], c.box.shape[1], k, p.alpha,
+  gemm(p.dtype, c.layout.shape[0], c.layout.shape[1], k, p.alpha,
        p.a.block(b.at<std::byte>(a.view.buffer), a),
        p.b.block(b.at<std::byte>(right.view.buffer), right), is_first ? p.beta : c128{1, 0},
-       b.at<std::byte>(c.view.buffer), c.box.shape[1]);
+       b.at<std::byte>(c.buffer), c.layout.shape[1]);
 }
+
+// Where sums lie that will be the elements of a move, and buffers of the elements where these are
+// narrower.
+class Sums {
+ public:
+  Sums(StreamPlan& plan, const Product& p, i64 elements) : wide_(p.dtype), narrows_(p.narrows) {
+    for (i64 s = 0; p.narrows && s < narrow_slots; ++s)
+      narrow_.push_back(plan.add_buffer(elements * size_of(p.c.dtype)));
+  }
+  BufferView of(const Move& out) const { return dense_view(out.view.buffer, out.box.shape, wide_); }
+  // What is written of the sums of `out`.
+  Move result(const Move& out) {
+    if (!narrows_) return out;
+    Move m = out;
+    m.view = dense_view(narrow_[next_++ % narrow_.size()], out.box.shape, out.view.dtype);
+    return m;
+  }
+  void finish(const Buffers& b, const BufferView& sums, const Move& result) const {
+    if (narrows_) b(result.view).copy_from(b(sums));
+  }
+
+ private:
+  DType wide_;
+  bool narrows_;
+  std::vector<i64> narrow_;
+  std::size_t next_ = 0;
+};
 
 void add_block_steps(StreamPlan& plan, const Product& p, const ProductCut& cut) {
   std::vector<i64> c, a, b;
@@ -161,6 +218,7 @@ void add_block_steps(StreamPlan& plan, const Product& p, const ProductCut& cut) 
     c.push_back(plan.add_buffer(h * cut.tn * p.element));
   for (i64 s = 0; s < a_slots; ++s) a.push_back(plan.add_buffer(h * cut.tk * p.element));
   for (i64 s = 0; s < b_slots; ++s) b.push_back(plan.add_buffer(cut.tk * cut.tn * p.element));
+  Sums sums(plan, p, h * cut.tn);
   std::size_t next_a = 0, next_b = 0;
   for (i64 i = 0; i < p.m; i += cut.tm)
     for (i64 j = 0; j < p.n; j += cut.tn) {
@@ -178,10 +236,13 @@ void add_block_steps(StreamPlan& plan, const Product& p, const ProductCut& cut) 
           step.reads.push_back(left);
           if (k == 0 && p.reads_c()) step.reads.push_back(out);
           step.uses.push_back(out.view.buffer);
-          if (k + cut.tk >= p.k) step.writes.push_back(out);
+          const bool is_last = k + cut.tk >= p.k;
+          const Move result = is_last ? sums.result(out) : out;
+          if (is_last) step.writes.push_back(result);
           step.restarts = k == 0 && r == i && !p.reads_c();
           step.compute = [=](const Buffers& buffers) {
-            multiply(buffers, p, left, right, out, k == 0);
+            multiply(buffers, p, left, right, sums.of(out), k == 0);
+            if (is_last) sums.finish(buffers, sums.of(out), result);
           };
           plan.add_step(std::move(step));
         }
@@ -196,26 +257,31 @@ void add_panel_steps(StreamPlan& plan, const Product& p, const ProductCut& cut) 
   const bool of_a = cut.stays == ProductCut::Stays::all_of_a;
   const i64 t = of_a ? cut.tn : cut.tm, all = of_a ? p.n : p.m;
   const i64 kept = plan.add_buffer((of_a ? p.m * p.k : p.k * p.n) * p.element);
-  std::vector<i64> in, out;
+  std::vector<i64> in, of_c;
   for (i64 s = 0; s < panel_slots; ++s) {
     in.push_back(plan.add_buffer(p.k * t * p.element));
-    out.push_back(plan.add_buffer((of_a ? p.m : p.n) * t * p.element));
+    of_c.push_back(plan.add_buffer((of_a ? p.m : p.n) * t * p.element));
   }
+  Sums sums(plan, p, (of_a ? p.m : p.n) * t);
   for (i64 at = 0, number = 0; at < all; at += t, ++number) {
     const i64 size = std::min(t, all - at);
     const i64 from = in[static_cast<std::size_t>(number % panel_slots)],
-              to = out[static_cast<std::size_t>(number % panel_slots)];
+              to = of_c[static_cast<std::size_t>(number % panel_slots)];
     const Move left = of_a ? p.a.move(0, p.m, 0, p.k, kept) : p.a.move(at, size, 0, p.k, from);
     const Move right = of_a ? p.b.move(0, p.k, at, size, from) : p.b.move(0, p.k, 0, p.n, kept);
-    const Move result = of_a ? p.c.move(0, p.m, at, size, to) : p.c.move(at, size, 0, p.n, to);
+    const Move out = of_a ? p.c.move(0, p.m, at, size, to) : p.c.move(at, size, 0, p.n, to);
+    const Move result = sums.result(out);
     if (at == 0) plan.add_preload(of_a ? left : right);
     Step step;
     step.restarts = !p.reads_c();
     step.reads.push_back(of_a ? right : left);
-    if (p.reads_c()) step.reads.push_back(result);
+    if (p.reads_c()) step.reads.push_back(out);
     step.uses = {kept, to};
     step.writes.push_back(result);
-    step.compute = [=](const Buffers& buffers) { multiply(buffers, p, left, right, result, true); };
+    step.compute = [=](const Buffers& buffers) {
+      multiply(buffers, p, left, right, sums.of(out), true);
+      sums.finish(buffers, sums.of(out), result);
+    };
     plan.add_step(std::move(step));
   }
   plan.add_note(of_a ? cat("all of A stays, ", t, " columns of B and C pass at a time")
@@ -230,23 +296,28 @@ Shape turned_shape(const StorePtr& s, Turn turn) {
 
 }  // namespace
 
+DType sums_of_product(DType product) {
+  return product == DType::f16 || product == DType::bf16 ? DType::f32 : product;
+}
+
 StreamPlan plan_matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,
                        const MatmulOptions& what, const Options& options) {
   const Shape sa = turned_shape(a, what.turn_a), sb = turned_shape(b, what.turn_b),
               sc = turned_shape(c, Turn::none);
   require<ShapeError>(sa[1] == sb[0] && sc == Shape({sa[0], sb[1]}), "matmul: ", sa, " times ", sb,
                       " into ", sc, ": the sizes do not match");
-  const DType t = c->grid().dtype();
-  require_blas("matmul", t);
+  const DType given = c->grid().dtype(), t = sums_of_product(given);
   require<DTypeError>(a->grid().dtype() == t && b->grid().dtype() == t,
                       "matmul: ", name(a->grid().dtype()), " times ", name(b->grid().dtype()),
-                      " into ", name(t), ": one dtype for all");
+                      " into ", name(given), ": ", name(t), " for both factors");
+  require<ArgumentError>(given == t || (what.beta.re == 0 && what.beta.im == 0),
+                         "matmul: nothing is added to what is ", name(given), " already");
   require<IoError>(c->writable(), "matmul: the output is read-only: ", c->describe());
   require<ArgumentError>(c != a && c != b, "matmul: the output is one of the factors");
-  StreamPlan plan(cat("matmul: ", sa, " times ", sb, ", ", name(t)), options);
+  StreamPlan plan(cat("matmul: ", sa, " times ", sb, ", ", name(given)), options);
   Product p{{plan.add_store("A", a), what.turn_a, t},
             {b == a ? 0 : plan.add_store("B", b), what.turn_b, t},
-            {plan.add_store("C", c), Turn::none, t}};
+            {plan.add_store("C", c), Turn::none, given}};
   p.m = sa[0];
   p.k = sa[1];
   p.n = sb[1];
@@ -256,6 +327,7 @@ StreamPlan plan_matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,
   p.alpha = what.alpha;
   p.beta = what.beta;
   p.dtype = t;
+  p.narrows = given != t;
   if (p.m == 0 || p.n == 0) return plan;
   plan.add_work({.op = Operation::matmul, .dtype = t, .m = p.m, .n = p.n, .k = p.k});
   const ProductCut cut = choose_product_cut(p, options);

@@ -3,7 +3,8 @@
 // The product of two matrices in stores: C = alpha op(A) op(B) + beta C. Blocks are chosen from the
 // budget so that few bytes move: a block of C stays while strips of A and B pass by, as many bytes
 // as 2 m n k / sqrt(budget / 3) says or fewer; where all of A or B fits, it stays and everything is
-// read once. In float32, float64, complex64 and complex128, one dtype for all three.
+// read once. One dtype for all three; integers wrap as in memory, and what gives float16 or bfloat16
+// takes factors in float32, in which it is summed.
 //   matmul(a, b, c, {.alpha = {2, 0}}, {.budget = 1 << 30});
 
 #include "tessera/kernels/linalg/dense.hpp"
@@ -16,6 +17,8 @@ struct MatmulOptions {
   Turn turn_a = Turn::none, turn_b = Turn::none;
 };
 
+// The dtype of both factors of a product of that dtype.
+TESSERA_API DType sums_of_product(DType product);
 TESSERA_API StreamPlan plan_matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,
                                    const MatmulOptions& what = {}, const Options& options = {});
 inline void matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,

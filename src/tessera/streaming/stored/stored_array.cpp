@@ -20,7 +20,9 @@ void require_matrices(const StoredArray& a, const StoredArray& b) {
 
 // Some elements of a formula, piece by piece: sources and registers of a piece are small.
 Array evaluated(const Expression& formula, const Box& box) {
-  constexpr i64 piece_bytes = i64{4} << 20;
+  constexpr i64 least = i64{64} << 10, most = i64{4} << 20;
+  const i64 all = box.size() * size_of(DType::c128);
+  const i64 piece_bytes = all <= least ? least : std::clamp(stream_budget() / 16, least, most);
   const Program program(formula);
   Array out = Array::empty(box.shape, program.dtype());
   const Shape piece = store::TileGrid::rows(box.shape, DType::c128, piece_bytes).tile_shape();
@@ -48,15 +50,8 @@ StorePtr saved(const Expression& formula, const std::string& path) {
                       });
 }
 
-// Both in the dtype of the product, which has one of its own for float and complex numbers.
 StoredArray as_factor(const StoredArray& a, DType dtype) {
   return StoredArray(StoredArray(a.expression().as(dtype)).store());
-}
-
-DType product_dtype(const StoredArray& a, const StoredArray& b) {
-  const DType t = promote(a.dtype(), b.dtype());
-  const bool known = t == DType::f32 || t == DType::f64 || t == DType::c64 || t == DType::c128;
-  return known ? t : promote(t, DType::f32);
 }
 
 }  // namespace
@@ -152,7 +147,7 @@ Array StoredArray::read(const Box& box) const {
 void StoredArray::write(const Box& box, const Array& from) const {
   require<ArgumentError>(!is_formula(),
                          "write: this array is a formula; save it or store it first");
-  const Array whole = from.broadcast_to(box.shape).astype(dtype());
+  const Array whole = from.astype(dtype()).broadcast_to(box.shape);
   store::write_box(*store(), box, whole);
 }
 
@@ -162,6 +157,8 @@ StoredArray StoredArray::save(const std::string& path) const {
 
 StoredArray StoredArray::transpose(const std::optional<Shape>& axes,
                                    const std::string& path) const {
+  require<ArgumentError>(!axes || axes->size() == ndim(), "transpose: axes ",
+                         axes.value_or(Shape()), " do not name each of the ", ndim(), " axes once");
   Shape order(ndim(), 0), to(ndim(), 0);
   for (i64 d = 0; d < ndim(); ++d) order[d] = axes ? (*axes)[d] : ndim() - 1 - d;
   for (i64 d = 0; d < ndim(); ++d) to[d] = shape()[normalize_axis(order[d], ndim(), "transpose")];
@@ -194,8 +191,8 @@ StoredArray operator/(const StoredArray& a, const StoredArray& b) {
 
 StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string& path) {
   require_matrices(a, b);
-  const DType dtype = product_dtype(a, b);
-  const StorePtr left = as_factor(a, dtype).store(), right = as_factor(b, dtype).store();
+  const DType dtype = promote(a.dtype(), b.dtype()), sums = sums_of_product(dtype);
+  const StorePtr left = as_factor(a, sums).store(), right = as_factor(b, sums).store();
   const auto facts = [&] {
     return JobFacts{{"operation", cat("matmul in ", name(dtype))},
                     {"A", left->version()},
