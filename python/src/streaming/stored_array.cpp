@@ -152,6 +152,7 @@ void bind_class(nb::module_& m) {
       [](const StoredArray& x, nb::handle begin, nb::handle shape, nb::handle value) {
         const streaming::Box box{shape_from(begin), shape_from(shape)};
         const auto number = weak_value(value.ptr());
+        if (number) check_fits(*number, x.dtype());
         const Array from = number ? Array::scalar(*number, x.dtype()) : as_array(value, "write");
         released([&] { x.write(box, from.to(cpu)); });
       },

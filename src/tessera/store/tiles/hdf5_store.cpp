@@ -113,11 +113,12 @@ class ChunkedFile final : public TileStore {
 class LibraryDataset final : public TileStore {
  public:
   LibraryDataset(std::string name, std::string path, bool writable, hdf5::Handle file,
-                 hdf5::Handle set, TileGrid grid)
+                 hdf5::Handle set, TileGrid grid, TileGrid pieces)
       : name_(std::move(name)),
         path_(std::move(path)),
         writable_(writable),
         grid_(std::move(grid)),
+        pieces_(std::move(pieces)),
         open_(std::make_unique<Open>(std::move(file), std::move(set))) {}
   const TileGrid& grid() const override { return grid_; }
   std::string describe() const override {
@@ -138,20 +139,16 @@ class LibraryDataset final : public TileStore {
   Transfer read(const Box& box, const Array& into) override {
     check_transfer("read", grid_, box, into);
     require<ArgumentError>(into.storage().writable(), "read: the array is read-only");
-    return now(box, into, [&path = path_](const Selected& s, const Array& array) {
-      const bool dense = array.is_contiguous();
-      const Array to = dense ? array : Array::empty(array.shape(), array.dtype());
-      require<IoError>(H5Dread(s.set, s.type, s.memory, s.space, H5P_DEFAULT, to.data()) >= 0,
+    return dense_parts(box, into, false, [&path = path_](const Selected& s, const Array& array) {
+      require<IoError>(H5Dread(s.set, s.type, s.memory, s.space, H5P_DEFAULT, array.data()) >= 0,
                        "cannot read '", path, "': HDF5 refuses, the file may be damaged");
-      if (!dense) array.copy_from(to);
     });
   }
   Transfer write(const Box& box, const Array& from) override {
     check_transfer("write", grid_, box, from);
     require<IoError>(writable_, "write: '", path_, "' was opened to be read only");
-    return now(box, from, [&path = path_](const Selected& s, const Array& array) {
-      const Array dense = array.contiguous();
-      require<IoError>(H5Dwrite(s.set, s.type, s.memory, s.space, H5P_DEFAULT, dense.data()) >= 0,
+    return dense_parts(box, from, true, [&path = path_](const Selected& s, const Array& array) {
+      require<IoError>(H5Dwrite(s.set, s.type, s.memory, s.space, H5P_DEFAULT, array.data()) >= 0,
                        "cannot write '", path, "': HDF5 refuses, the file system may be full");
     });
   }
@@ -178,9 +175,28 @@ class LibraryDataset final : public TileStore {
   struct Selected {
     hid_t set, type, memory, space;
   };
+  // The library moves dense arrays only: others pass through a buffer for files, which no budget
+  // counts, some chunks at a time.
+  template <class Call>
+  Transfer dense_parts(const Box& box, const Array& array, bool write, const Call& call) const {
+    if (box.size() == 0) return {};
+    if (array.is_contiguous()) return now(box, array, call);
+    const std::shared_ptr<IoEngine> engine = IoEngine::shared();
+    for (const i64 t : pieces_.tiles_of(box)) {
+      const Box part = intersection(pieces_.tile(t), box);
+      const i64 bytes = part.size() * size_of(array.dtype());
+      const std::shared_ptr<IoBuffer> buffer = engine->buffer(bytes);
+      const Array dense{Storage::adopt(cpu, buffer->data(), bytes, {}),
+                        Layout::contiguous(part.shape), array.dtype()};
+      const Array there = part_of(array, box, part);
+      if (write) dense.copy_from(there);
+      now(part, dense, call);
+      if (!write) there.copy_from(dense);
+    }
+    return {};
+  }
   template <class Call>
   Transfer now(const Box& box, const Array& array, const Call& call) const {
-    if (box.size() == 0) return {};
     array.host_data();  // waits for what still writes or reads it
     const hdf5::Quiet quiet;
     const hdf5::Handle type = hdf5::type_of(array.dtype()),
@@ -203,7 +219,7 @@ class LibraryDataset final : public TileStore {
 
   std::string name_, path_;
   bool writable_;
-  TileGrid grid_;
+  TileGrid grid_, pieces_;
   std::unique_ptr<Open> open_;
 };
 
@@ -264,7 +280,8 @@ std::shared_ptr<TileStore> open_hdf5_store(const std::string& path, const std::s
   if (!chunk)
     return std::make_shared<LibraryDataset>(
         name, path, writable, std::move(file), std::move(set),
-        TileGrid::rows(found.shape, found.dtype, options.tile_bytes));
+        TileGrid::rows(found.shape, found.dtype, options.tile_bytes),
+        TileGrid::rows(found.shape, found.dtype, IoEngine::piece));
   if (hdf5::is_plain(file, set, found.dtype)) {
     std::vector<i64> places = places_of(set, found.shape, *chunk, found.dtype);
     if (!places.empty())
@@ -272,8 +289,9 @@ std::shared_ptr<TileStore> open_hdf5_store(const std::string& path, const std::s
                                            options);
   }
   TileGrid grid = grid_of_chunks(found.shape, *chunk, found.dtype, options.tile_bytes);
-  return std::make_shared<LibraryDataset>(name, path, writable, std::move(file), std::move(set),
-                                          std::move(grid));
+  return std::make_shared<LibraryDataset>(
+      name, path, writable, std::move(file), std::move(set), std::move(grid),
+      grid_of_chunks(found.shape, *chunk, found.dtype, IoEngine::piece));
 }
 
 #else

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tessera/base/hash.hpp"
+#include "tessera/kernels/eager.hpp"
 
 namespace tessera::streaming {
 
@@ -206,6 +207,24 @@ Array Program::source(std::span<const Part> parts, const Box& box) const {
   return part_within(parts[0], beside(box, sources_[0]->grid().shape()));
 }
 
+namespace {
+// As astype converts, whatever is lost.
+void convert(const Array& from, const Array& to) {
+  const ElementwiseSpec spec{
+      .op = ElementOp::copy,
+      .compute = from.dtype(),
+      .inputs = {{.operand = {from.layout().broadcast_to(to.shape()), from.dtype()},
+                  .immediate = {}}},
+      .out = operand_of(to)};
+  launch_now(&KernelTable::elementwise, "copy", spec, cpu, {&from, &to});
+}
+
+void compute(ElementOp op, const std::vector<ArrayOrValue>& inputs, const Array& out) {
+  if (op == ElementOp::copy && !inputs[0].is_value()) return convert(inputs[0].array, out);
+  elementwise(op, inputs, out);
+}
+}  // namespace
+
 void Program::run(std::span<const Part> parts, const Box& box, const Array& registers,
                   const Array& out) const {
   if (code_.empty()) return out.copy_from(source(parts, box));
@@ -227,14 +246,14 @@ void Program::run(std::span<const Part> parts, const Box& box, const Array& regi
             part_within(parts[a.index], beside(box, sources_[a.index]->grid().shape())));
     }
     if (in.reg < 0) {
-      elementwise(in.op, inputs, out);
+      compute(in.op, inputs, out);
       continue;
     }
     Layout layout = Layout::contiguous(beside(box, in.shape).shape);
     layout.offset = (registers.layout().offset + in.reg * width) / size_of(in.dtype);
     held[static_cast<std::size_t>(in.reg)] =
         Array(registers.storage(), std::move(layout), in.dtype);
-    elementwise(in.op, inputs, held[static_cast<std::size_t>(in.reg)]);
+    compute(in.op, inputs, held[static_cast<std::size_t>(in.reg)]);
   }
 }
 
