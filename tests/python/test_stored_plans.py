@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from support import drawn, host_memory
@@ -185,3 +189,20 @@ def test_factors_stay_in_memory_where_they_have_room(call):
 def test_the_factors_of_a_job_are_in_a_file(tmp_path):
     a = ts.stored.array(square(100, "float64"), tmp_path / "a")
     assert "a job are in a file" in ts.stored.explain(ts.stored.solve, a, a, path=tmp_path / "x")
+
+
+HELD = """
+import tessera as ts
+x = ts.stored.zeros((4000, 4000))
+left = ts.memory_tiers()["cpu"]["left"]
+print(ts.stored.plan(ts.matmul, x, x).host_peak, left)
+"""
+
+
+def test_ranks_of_a_machine_share_its_memory(folder):
+    """Without a budget each plans for its share of what there is."""
+    for ranks in (1, 4096):
+        environment = dict(os.environ, OMPI_COMM_WORLD_LOCAL_SIZE=str(ranks), TESSERA_BACKING_DIR=str(folder))
+        done = subprocess.run([sys.executable, "-c", HELD], env=environment, capture_output=True, text=True, check=True)
+        peak, left = map(int, done.stdout.split())
+        assert 0 < ranks * peak <= left

@@ -184,6 +184,13 @@ int default_threads() {
   return cores;
 }
 
+int processes_here() {
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    if (const char* text = std::getenv(variable))
+      if (auto n = number(text); n && *n >= 1) return static_cast<int>(std::min<i64>(*n, 1 << 20));
+  return 1;
+}
+
 i64 host_memory_total(const std::string& root) {
   const i64 machine = static_cast<i64>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   const auto limit = tightest_memory(root, [](i64 most, const auto&, const auto&) { return most; });

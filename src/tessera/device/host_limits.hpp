@@ -17,6 +17,9 @@ namespace tessera {
 TESSERA_API int cores_allowed();
 // cores_allowed(), cut by OMP_NUM_THREADS where that is a number (of a list, the first).
 TESSERA_API int default_threads();
+// Processes of one parallel program on this machine, as its launcher says (Open MPI, MPICH, Intel
+// MPI); 1 where there is none. They share the memory that each of them sees as left.
+TESSERA_API int processes_here();
 // The cpu quota of this process's cgroup (version 1 or 2) below `root`, the tightest of its
 // parents; nothing where there is none. `root` is "" except in tests.
 TESSERA_API std::optional<double> cgroup_cpus(const std::string& root);

@@ -228,6 +228,17 @@ TEST(HostLimits, CgroupVersion1) {
   EXPECT_DOUBLE_EQ(cgroup_cpus(root).value(), 3);
 }
 
+TEST(HostLimits, RanksOfThisMachineAsTheirLauncherSays) {
+  const char* before = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const std::string kept = before ? before : "";
+  for (const auto& [text, ranks] : {std::pair{"6", 6}, {"0", 1}, {"-3", 1}, {"some", 1}}) {
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", text, 1);
+    EXPECT_EQ(processes_here(), ranks) << text;
+  }
+  before ? setenv("OMPI_COMM_WORLD_LOCAL_SIZE", kept.c_str(), 1)
+         : unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+}
+
 TEST(HostLimits, OmpNumThreadsCuts) {
   const char* before = std::getenv("OMP_NUM_THREADS");
   const std::string kept = before ? before : "";
