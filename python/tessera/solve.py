@@ -312,7 +312,7 @@ def pdhg(
     >>> D = ts.FiniteDifference("X", ("X",))
     >>> r = ts.solve.pdhg([A, D], [[3.0, 2.0, 0.0], None], [None, p.l1(0.5)], p.nonneg(), maxiter=500)
     >>> r.x.numpy().round(3).tolist()
-    [2.25, 2.25, 0.5]
+    [2.5, 2.0, 0.0]
     """
     if not isinstance(A, Sequence) and _works_on_disk(A, b):
         options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
