@@ -6,8 +6,11 @@
 // of its cells, in which tiles of more than one axis are cut: what is read for one point is still
 // near when the next one comes.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "tessera/device/threads.hpp"
@@ -17,6 +20,7 @@
 #include "tessera/kernels/interpolate/interpolate.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/kernels/sort/sort.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 namespace {
@@ -47,6 +51,7 @@ struct AxisBins {
   double cells_per_point;
   double beyond;  // where a grid ends: as far off as locations are kept
   i64 tiles, cells_per_tile;
+  int shift;  // cells_per_tile as a power of two: points are many, and divisions slow
   bool circular;
 
   AxisBins(i64 n, double width, i64 length, i64 count, i64 cells, bool repeats)
@@ -57,6 +62,7 @@ struct AxisBins {
         beyond(width + 2),
         tiles(count),
         cells_per_tile(cells),
+        shift(std::countr_zero(static_cast<std::uint64_t>(cells))),
         circular(repeats) {}
 
   // Into the grid where it repeats. Where it ends: what lies so far off that it has no neighbours
@@ -121,13 +127,15 @@ struct Sorter {
   const double* from;
   i64 count, tiles, cells, parts;  // cells: of all tiles
   std::vector<i64> next;  // by part: how many points of each cell, then where the next one goes
+  std::unique_ptr<i64[]> cell_of;  // each point
 
   Sorter(const double* locations, i64 points, const Shape& grid, const SpreadKernel& kernel)
       : axes(bins_of(grid, kernel)),
         from(locations),
         count(points),
         tiles(count_of(SpreadTiles(grid, kernel).count)),
-        cells(tiles * cells_of_tile(axes)) {
+        cells(tiles * cells_of_tile(axes)),
+        cell_of(std::make_unique_for_overwrite<i64[]>(static_cast<std::size_t>(count))) {
     // Tables of all parts together take no more memory than the points.
     parts = std::clamp<i64>(count / std::max<i64>(cells, 1 << 14), 1, num_threads());
     next.assign(static_cast<std::size_t>(parts * cells), 0);
@@ -135,34 +143,49 @@ struct Sorter {
   i64 begin(i64 part) const { return count / parts * part + std::min(part, count % parts); }
   i64* table(i64 part) { return next.data() + part * cells; }
 
-  // f(part, point, cell, settled location) for every point, parts at once.
-  template <int Axes, class F>
-  void each_of(const F& f) {
+  // The cell of every point, and how many points of each part lie in each cell.
+  template <int Axes>
+  void count_points() {
+    const std::array<AxisBins, 3> bins{axes[0], axes[Axes > 1 ? 1 : 0], axes[Axes - 1]};
     parallel_for(parts, 1, [&](i64 first, i64 last) {
       for (i64 part = first; part < last; ++part)
-        for (i64 i = begin(part); i < begin(part + 1); ++i) {
-          double loc[Axes];
-          i64 tile = 0, cell = 0, in_tile = 1;
-          for (int a = 0; a < Axes; ++a) {
-            const AxisBins& bins = axes[static_cast<std::size_t>(a)];
-            loc[a] = bins.settled(from[i * Axes + a]);
-            const i64 at = bins.cell(loc[a]);
-            tile = tile * bins.tiles + at / bins.cells_per_tile;
-            cell = cell * bins.cells_per_tile + at % bins.cells_per_tile;
-            in_tile *= bins.cells_per_tile;
+        wide([=, in_tile = std::countr_zero(static_cast<std::uint64_t>(cells / tiles)),
+              start = begin(part), end = begin(part + 1), at = from, counts = table(part),
+              to = cell_of.get()] {
+          for (i64 i = start; i < end; ++i) {
+            i64 tile = 0, cell = 0;
+            for (int a = 0; a < Axes; ++a) {
+              const AxisBins& b = bins[static_cast<std::size_t>(a)];
+              const i64 k = b.cell(b.settled(at[i * Axes + a]));
+              tile = tile * b.tiles + (k >> b.shift);
+              cell = (cell << b.shift) + (k & (b.cells_per_tile - 1));
+            }
+            const i64 all = (tile << in_tile) + cell;
+            to[i] = all;
+            ++counts[all];
           }
-          f(part, i, tile * in_tile + cell, loc);
-        }
+        });
     });
   }
-  template <class F>
-  void each(const F& f) {
-    if (axes.size() == 1) return each_of<1>(f);
-    axes.size() == 2 ? each_of<2>(f) : each_of<3>(f);
+  // Instructions as above, so that locations are settled to the same numbers.
+  template <int Axes>
+  void place_points(i64* order, double* locs) {
+    parallel_for(parts, 1, [&](i64 first, i64 last) {
+      for (i64 part = first; part < last; ++part)
+        wide([=, start = begin(part), end = begin(part + 1), at = from, next_of = table(part),
+              cell = cell_of.get(), bins = axes.data()] {
+          for (i64 i = start; i < end; ++i) {
+            const i64 to = next_of[cell[i]]++;
+            order[to] = i;
+            for (int a = 0; a < Axes; ++a) locs[to * Axes + a] = bins[a].settled(at[i * Axes + a]);
+          }
+        });
+    });
   }
 
-  void sort(i64* start, i64* order, double* locs) {
-    each([this](i64 part, i64, i64 cell, const double*) { ++table(part)[cell]; });
+  template <int Axes>
+  void sort_by_cells(i64* start, i64* order, double* locs) {
+    count_points<Axes>();
     const i64 in_tile = cells / tiles;
     i64 total = 0;
     for (i64 c = 0; c < cells; ++c) {
@@ -174,12 +197,11 @@ struct Sorter {
       }
     }
     start[tiles] = total;
-    const i64 n = static_cast<i64>(axes.size());
-    each([this, order, locs, n](i64 part, i64 i, i64 cell, const double* loc) {
-      const i64 to = table(part)[cell]++;
-      order[to] = i;
-      for (i64 a = 0; a < n; ++a) locs[to * n + a] = loc[a];
-    });
+    place_points<Axes>(order, locs);
+  }
+  void sort(i64* start, i64* order, double* locs) {
+    if (axes.size() == 1) return sort_by_cells<1>(start, order, locs);
+    axes.size() == 2 ? sort_by_cells<2>(start, order, locs) : sort_by_cells<3>(start, order, locs);
   }
 };
 
@@ -187,8 +209,10 @@ bool all_finite(const Array& dense) {
   if (dense.device() != cpu)
     return dense.size() == 0 || reduce(ReduceOp::all, ops::isfinite(dense)).item().as<bool>();
   constexpr double largest = std::numeric_limits<double>::max();
+  const double* const p = dense.host<double>();
+  const i64 n = dense.size();
   i64 others = 0;
-  for (i64 i = 0; i < dense.size(); ++i) others += !(std::abs(dense.host<double>()[i]) <= largest);
+  for (i64 i = 0; i < n; ++i) others += !(std::abs(p[i]) <= largest);
   return others == 0;
 }
 

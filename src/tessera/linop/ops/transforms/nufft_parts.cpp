@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/kernels/wide.hpp"
 #include "tessera/linop/ops/transforms/nufft.hpp"
 
 namespace tessera::nufft {
@@ -114,17 +116,22 @@ Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
   const i64 axes = grid.size();
   const double* in = from.host<double>();
   double* out = to.host<double>();
-  for (i64 i = 0; i < from.size(); ++i)
+  constexpr double largest = std::numeric_limits<double>::max();
+  i64 others = 0;
+  for (i64 i = 0; i < from.size(); ++i) others += !(std::abs(in[i]) <= largest);
+  for (i64 i = 0; others > 0 && i < from.size(); ++i)
     require<ArgumentError>(std::isfinite(in[i]), who, ": location ", i / axes, " is ", in[i],
                            " along axis ", i % axes, "; locations must be finite");
   parallel_for(from.size() / axes, 1 << 13, [&](i64 begin, i64 end) {
     for (i64 a = 0; a < axes; ++a) {
       const double p = static_cast<double>(padded[a]), n = static_cast<double>(grid[a]),
                    centre = std::floor(p / 2);
-      for (i64 i = begin * axes + a; i < end * axes; i += axes) {
-        const double at = in[i] * p / n + centre, wrapped = at - p * std::floor(at / p);
-        out[i] = wrapped < p ? wrapped : 0;
-      }
+      wide([=] {
+        for (i64 i = begin * axes + a; i < end * axes; i += axes) {
+          const double at = in[i] * p / n + centre, wrapped = at - p * std::floor(at / p);
+          out[i] = wrapped < p ? wrapped : 0;
+        }
+      });
     }
   });
   return to.to(locs.device());
