@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: fuzz.sh [SECONDS in all [RESULTS_DIR]]: each fuzzer gets an equal share, as `fuzz_NAME SECONDS`.
-# With RESULTS_DIR all take the same cases each time; without, fuzz_matrix and fuzz_calls (every public callable of the
-# Python package) take others each time (TESSERA_FUZZ_SEED names those of fuzz_calls), and fuzz_calls calls a package
+# With RESULTS_DIR all take the same cases each time; without, fuzz_matrix, fuzz_nufft (NUFFTs beside direct sums) and
+# fuzz_calls (every public callable of the Python package) take others each time (TESSERA_FUZZ_SEED names those of fuzz_calls), and fuzz_calls calls a package
 # under AddressSanitizer, which is built for it in build/asan, unless TESSERA_FUZZ_ASAN=0. `fuzz.sh calls SECONDS SEED` is fuzz_calls alone, with what build/asan has.
 # The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json), from the start for RESULTS_DIR;
 # without SECONDS it goes on until its next million of cases is whole: half an hour on two cores, three hours at most.
@@ -39,7 +39,7 @@ fi
 shopt -s nullglob
 fuzzers=()
 for source in tests/fuzz/fuzz_*.cpp; do fuzzers+=("$(basename "$source" .cpp)"); done
-fuzzers+=(fuzz_matrix fuzz_calls kill_jobs fuzz_dist)
+fuzzers+=(fuzz_matrix fuzz_nufft fuzz_calls kill_jobs fuzz_dist)
 share=$((seconds / ${#fuzzers[@]}))
 if [ "$share" = 0 ]; then share=1; fi
 bound=("$share" "${results:-build}/fuzz_dist.json")
@@ -51,6 +51,7 @@ fuzz() {
   case $1 in
     fuzz_dist) "$PY" tests/python/dist/fuzz_dist.py "${bound[@]}" ;;
     fuzz_matrix) "$PY" tests/python/fuzz_matrix.py "$share" ${results:+0} ;;
+    fuzz_nufft) "$PY" tests/python/fuzz_nufft.py "$share" ${results:+0} ;;
     fuzz_calls) fuzz_calls ;;
     kill_jobs) "$PY" tests/python/fuzz/kill_jobs.py "$kills" ;;
     *) "build/release/bin/$1" "$share" ;;
