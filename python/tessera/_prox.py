@@ -118,7 +118,8 @@ class prox:
         """f = lam times the nuclear norm, the sum of singular values, of x as a matrix of ``axis`` by all others.
 
         With ``block``, the sum over blocks of so many elements along each of the other axes (locally low rank). With a
-        ``seed`` the grid of blocks is moved at random, cyclically, each time that other numbers come: no seams show.
+        ``seed`` the grid of blocks is moved at random, cyclically, in each iteration of a solver, and each time that
+        other numbers come where it is called: no seams show.
 
         >>> frames = np.outer([1.0, 2.0], np.ones(6)).reshape(2, 2, 3)
         >>> ts.solve.prox.low_rank(np.sqrt(30) / 2)(frames).numpy().round(6).tolist()[1]
@@ -132,8 +133,8 @@ class prox:
     ) -> ArrayProx:
         """f = lam |W x|_1 with an orthogonal wavelet transform W along ``axes``, by default along all.
 
-        With a ``seed`` x is moved at random, cyclically, each time that other numbers come, which lessens the blocks of
-        a transform that is not invariant under shifts.
+        With a ``seed`` x is moved at random, cyclically, in each iteration of a solver, and each time that other
+        numbers come where it is called, which lessens the blocks of a transform that is not invariant under shifts.
 
         >>> ts.solve.prox.wavelet(1.0, "haar")([4.0, 4.0]).numpy().round(3).tolist()
         [3.293, 3.293]

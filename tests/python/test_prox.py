@@ -2,6 +2,8 @@
 """Proximal maps by what defines them: no point near the result has a smaller f(x) + |x - v|^2 / (2 t), and the
 conditions of optimality hold; on every device, in every dtype, over pieces and ranks."""
 
+import doctest
+
 import numpy as np
 import pytest
 from support import on
@@ -199,6 +201,36 @@ def test_shifts_change_with_the_numbers(rng):
     assert _shifts(None, ts.ones(3), (4, 4)) == [0, 0]
 
 
+@pytest.mark.parametrize("g", [p.low_rank(0.2, 4, seed=1), p.wavelet(0.1, "haar", (1, 2), seed=1)], ids=["low", "wave"])
+def test_shifts_follow_the_iterations_of_a_solver(g, rng):
+    """So that rounding draws no others: on other devices, with tiles, looked at in other steps, and in blocks."""
+    calls = []
+
+    class Noted:
+        def __call__(self, v, t):
+            raise AssertionError("a solver tells the iteration")
+
+        def at_iteration(self, v, t, iteration):
+            calls.append(iteration)
+            return g.at_iteration(v, t, iteration)
+
+    A = ts.Diagonal(rng.uniform(0.5, 1, (4, 8, 8)), ("T", "Y", "X"))
+    y = rng.standard_normal((4, 8, 8))
+    tiled = ts.create_batched_linop(A, ts.BatchSpec({"T": 2}, ["sim:0", "sim:1"]))
+    options = dict(step=0.5, rtol=0, maxiter=7)
+    whole = ts.solve.fista(A, y, Noted(), **options).x.numpy()
+    assert calls == list(range(7)) and not np.array_equal(whole, ts.solve.fista(A, y, g, step=0.5, maxiter=6, rtol=0).x)
+    for found in (
+        ts.solve.fista(A, y, g, **options, check_every=3),
+        ts.solve.fista(A.to("sim:0"), ts.asarray(y).to("sim:0"), g, **options),
+        ts.solve.fista(tiled, y, g, **options),
+        ts.solve.fista(A, y, p.blocks([(4, Noted())]), **options),
+    ):
+        np.testing.assert_allclose(found.x.to("cpu").numpy(), whole, atol=1e-12)
+    near = y * (1 + 1e-13 * rng.standard_normal(y.shape))
+    np.testing.assert_allclose(ts.solve.fista(A, near, g, **options).x.numpy(), whole, atol=1e-10)
+
+
 def test_a_resumed_solve_with_random_shifts_is_the_uninterrupted_one(rng, tmp_path):
     A = ts.Diagonal(rng.uniform(0.5, 1, (4, 8, 8)), ("T", "Y", "X"))
     y = rng.standard_normal((4, 8, 8))
@@ -269,3 +301,13 @@ def test_norms_by_their_minimisation(device, rng, dtype):
         (p.group(0.8, 0), lambda z: 0.8 * lengths(z)),
     ):
         minimises(f, v, t, made(on(device, v), t).numpy(), rng)
+
+
+def test_examples_run():
+    from tessera._array_prox import ArrayProx
+
+    runner, report = doctest.DocTestRunner(), []
+    for found in (p, ArrayProx):
+        for test in doctest.DocTestFinder().find(found, found.__name__, globs={"ts": ts, "np": np}):
+            runner.run(test, out=report.append)
+    assert not report and runner.tries > 10, "".join(report)

@@ -335,10 +335,17 @@ Prox prox_from(nb::handle h, std::string_view who) {
   const nb::object name = nb::getattr(h, "name", nb::none());
   const std::string called =
       nb::isinstance<nb::str>(name) ? nb::cast<std::string>(name) : "function";
-  return prox::function(called, [f = Callable(h)](const Array& v, double t) {
+  Prox p = prox::function(called, [f = Callable(h)](const Array& v, double t) {
     const nb::gil_scoped_acquire locked;
     return as_array(f()(wrap(v.copy()), t), "prox");
   });
+  const nb::object numbered = nb::getattr(h, "at_iteration", nb::none());
+  if (!numbered.is_none())
+    p.numbered = [f = Callable(numbered)](const Array& v, double t, i64 iteration) {
+      const nb::gil_scoped_acquire locked;
+      return as_array(f()(wrap(v.copy()), t, iteration), "prox");
+    };
+  return p;
 }
 
 std::optional<std::vector<nb::object>> several(nb::handle h) {

@@ -151,8 +151,8 @@ Prox function(std::string name, std::function<Array(const Array&, double)> call)
 
 }  // namespace prox
 
-Array apply_prox(const Prox& p, const Array& x, double t) {
-  if (!p.record) return p.call(x, t);
+Array apply_prox(const Prox& p, const Array& x, double t, std::optional<i64> iteration) {
+  if (!p.record) return iteration && p.numbered ? p.numbered(x, t, *iteration) : p.call(x, t);
   const DType dtype = is_inexact(x.dtype()) ? x.dtype() : DType::f64;
   const Array in = vec::copy_of("prox", "x", x, x.shape(), dtype, x.device());
   const Array y = vec::zeros(x.shape(), dtype, x.device());

@@ -28,6 +28,9 @@ struct Prox {
   std::function<Steps> record{};
   // The same by a call, when there is no `record`.
   std::function<Array(const Array& v, double t)> call{};
+  // The same for a map that is another one in each iteration of a solver, which are counted from 0:
+  // by their number, so that a solve on other devices, or one that goes on, does what it would do.
+  std::function<Array(const Array& v, double t, i64 iteration)> numbered{};
   // Two with steps and one name do the same: plans that have them are kept for the next solve.
   bool told_by_name = false;
   // The function of prox:: that made it and its arguments, for pickles; none for a function.
@@ -59,7 +62,8 @@ TESSERA_API Prox blocks(const std::vector<Block>& of, i64 axis = 0);
 TESSERA_API Prox function(std::string name, std::function<Array(const Array&, double)> call);
 }  // namespace prox
 
-// prox(x, t), now.
-TESSERA_API Array apply_prox(const Prox& p, const Array& x, double t);
+// prox(x, t), now; in an iteration of a solver with its number.
+TESSERA_API Array apply_prox(const Prox& p, const Array& x, double t,
+                             std::optional<i64> iteration = {});
 
 }  // namespace tessera

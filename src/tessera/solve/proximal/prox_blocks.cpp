@@ -97,14 +97,14 @@ struct Blocks {
       start += b.size;
     }
   }
-  Array call(const Array& v, double t) const {
+  Array call(const Array& v, double t, std::optional<i64> iteration = {}) const {
     const i64 along = checked_axis(v.shape());
     const Array y = v.copy();
     i64 start = 0;
     for (const Block& b : of) {
       if (b.size > 0) {
         const Array part = v.slice(along, start, start + b.size);
-        const Array found = apply_prox(b.f, part, t);
+        const Array found = apply_prox(b.f, part, t, iteration);
         require<ShapeError>(found.shape() == part.shape(), "prox.blocks: '", b.f.name,
                             "' gave shape ", found.shape(), ", expected ", part.shape());
         y.slice(along, start, start + b.size).copy_from(found);
@@ -120,13 +120,14 @@ struct Blocks {
 Prox blocks(const std::vector<Block>& of, i64 axis) {
   require<ArgumentError>(!of.empty(), "prox.blocks: no blocks");
   std::string name = cat("blocks(", axis);
-  bool recorded = true, told = true;
+  bool recorded = true, told = true, numbered = false;
   Prox p;
   for (const Block& b : of) {
     require<ArgumentError>(b.size >= 0, "prox.blocks: a block of size ", b.size);
     name += cat(", ", b.size, ": ", b.f.name);
     recorded = recorded && b.f.record;
     told = told && b.f.told_by_name;
+    numbered = numbered || b.f.numbered;
     p.numbers.push_back(static_cast<double>(b.size));
     p.parts.push_back(b.f);
   }
@@ -137,6 +138,7 @@ Prox blocks(const std::vector<Block>& of, i64 axis) {
                      const vec::Vector& y) { all.record(r, side, x, t, y); };
   else
     p.call = [all](const Array& v, double t) { return all.call(v, t); };
+  if (numbered) p.numbered = [all](const Array& v, double t, i64 i) { return all.call(v, t, i); };
   p.told_by_name = recorded && told;
   p.maker = "blocks";
   p.axes = {axis};

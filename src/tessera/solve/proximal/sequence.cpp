@@ -24,7 +24,7 @@ void Sequence::prox(const Prox& p, const VectorSpace& side, const vec::Vector& x
 void Sequence::call(const Prox& p, const Array& x, double t, const Array& y) {
   flush();
   parts_.push_back({nullptr, [this, p, x, t, y] {
-                      const Array v = p.call(x, t);
+                      const Array v = apply_prox(p, x, t, iteration_);
                       require<ShapeError>(v.shape() == y.shape(), e_.name, ": the proximal map '",
                                           p.name, "' gave shape ", v.shape(), ", expected ",
                                           y.shape());
@@ -49,6 +49,7 @@ void Sequence::flush() {
 }
 
 void Sequence::operator()() {
+  iteration_ = iteration_ ? *iteration_ + 1 : e_.iteration();
   for (Part& p : parts_) {
     if (p.run)
       e_.run(*p.run);

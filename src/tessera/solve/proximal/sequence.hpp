@@ -6,6 +6,7 @@
 //   s();
 
 #include <initializer_list>
+#include <optional>
 
 #include "tessera/solve/core/engine.hpp"
 #include "tessera/solve/proximal/prox.hpp"
@@ -30,6 +31,8 @@ class Sequence {
     std::function<void()> call;
   };
   Engine& e_;
+  std::optional<i64>
+      iteration_{};  // the one that runs: the engine counts those that it has looked at
   std::vector<std::function<void(Recorder&)>> pending_;
   std::vector<Part> parts_;
 };
