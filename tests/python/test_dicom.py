@@ -61,6 +61,48 @@ def test_slices_as_pydicom_reads_them(shape, dtype, pydicom, rng, tmp_path):
     assert np.array_equal(im.load_image(tmp_path / "image.dcm"), again)
 
 
+def test_slices_whose_numbers_go_another_way(pydicom, rng, tmp_path):
+    """Interleaved numbers: the order is that of places. What lies unevenly, or is turned, is no volume."""
+    affine, image = turned(rng), rng.random((6, 5, 4))
+    folder = tmp_path / "image.dcm"
+    im.save_dicom(folder, image, affine)
+    wanted, place = im.load_dicom(folder)
+    np.testing.assert_allclose(place, affine, atol=1e-4)
+    paths = sorted(folder.iterdir())
+    for path, number in zip(paths, (1, 3, 5, 2, 4, 6), strict=True):
+        one = pydicom.dcmread(path)
+        one.InstanceNumber = number
+        one.save_as(path)
+    got, place = im.load_dicom(folder)
+    forward = np.array_equal(got, wanted)
+    assert forward or np.array_equal(got, wanted[::-1])
+    first = affine if forward else affine @ np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, -1, 5], [0, 0, 0, 1.0]])
+    np.testing.assert_allclose(place, first, atol=1e-4)
+    paths[2].unlink()
+    with pytest.raises(ts.IoError, match="series 1: slices that are not evenly apart"):
+        im.load_dicom(folder)
+    for path in paths[3:]:
+        path.unlink()
+    one = pydicom.dcmread(paths[1])
+    one.ImageOrientationPatient = [1, 0, 0, 0, 1, 0]
+    one.save_as(paths[1])
+    with pytest.raises(ts.IoError, match="turned against each other"):
+        im.load_dicom(folder)
+
+
+def test_times_of_one_place_keep_the_depth_of_a_slice(pydicom, rng, tmp_path):
+    affine, images = turned(rng), rng.random((3, 5, 4))
+    for i, image in enumerate(images):
+        im.save_dicom(tmp_path / "one.dcm", image, affine)
+        one = pydicom.dcmread(tmp_path / "one.dcm")
+        one.InstanceNumber = i + 1
+        (tmp_path / "all.dcm").mkdir(exist_ok=True)
+        one.save_as(tmp_path / "all.dcm" / f"{i}.dcm")
+    got, place = im.load_dicom(tmp_path / "all.dcm")
+    np.testing.assert_allclose(got, images, atol=1e-4)
+    np.testing.assert_allclose(np.abs(place), np.abs(affine), atol=1e-3)
+
+
 def test_the_same_image_makes_the_same_files(pydicom, rng, tmp_path):
     image = rng.random((3, 4, 5))
     for name in ("a.dcm", "b.dcm", "a.dcm"):  # the last one over the first

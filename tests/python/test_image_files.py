@@ -39,6 +39,36 @@ def test_nifti_of_others(rng, tmp_path):
     assert np.array_equal(got.T, x) and np.array_equal(place, affine)
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("method", ["matrix", "quaternion", "sizes"])
+@pytest.mark.parametrize("unit", ["mm", "meter", "micron"])
+def test_places_and_byte_orders_of_others(order, method, unit, rng, tmp_path):
+    """A rotation of any angle and either hand, steps of any length, as nibabel writes and reads them."""
+    nibabel = pytest.importorskip("nibabel")
+    for turn in range(8):
+        axes = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        if turn < 3:  # half turns, of which a quaternion has no first number
+            axes = np.diag(np.roll([1.0, -1.0, -1.0], turn))
+        affine = np.eye(4)
+        affine[:3, :3] = axes * rng.uniform(0.5, 4, 3)
+        affine[:3, 3] = rng.uniform(-100, 100, 3)
+        x = rng.integers(-90, 90, (4, 3, 2)).astype(order + "i2")
+        made = nibabel.Nifti1Image(x, affine, nibabel.Nifti1Header(endianness=order))
+        made.header.set_xyzt_units(unit)
+        made.header.set_slope_inter(0.5, 3.0)
+        made.set_sform(affine, code=int(method == "matrix"))
+        made.set_qform(affine, code=int(method == "quaternion"))
+        nibabel.save(made, tmp_path / "x.nii")
+        got, place = im.load_nifti(tmp_path / "x.nii")
+        read = nibabel.load(tmp_path / "x.nii")
+        np.testing.assert_allclose(got.T, np.asarray(read.dataobj), atol=1e-5)
+        wanted = affine.copy()
+        if method == "sizes":
+            wanted = np.diag([*np.linalg.norm(affine[:3, :3], axis=0), 1.0])
+        wanted[:3] *= {"mm": 1, "meter": 1000, "micron": 0.001}[unit]
+        np.testing.assert_allclose(place, wanted, atol=2e-5 * np.abs(wanted).max())
+
+
 def test_hostile_nifti(tmp_path):
     im.save_nifti(tmp_path / "x.nii", np.ones((3, 4), np.float32))
     good = (tmp_path / "x.nii").read_bytes()
@@ -56,6 +86,7 @@ def test_hostile_nifti(tmp_path):
         changed(42, b"\xff\x7f\xff\x7f"): "tells",
         changed(70, b"\x63\0"): "type 99",
         changed(108, b"\0\0\xc0\x7f"): "begin at byte nan",
+        changed(284, b"\0\0\xc0\x7f"): "voxels lie is not finite",
     }.items():
         (tmp_path / "y.nii").write_bytes(content)
         with pytest.raises(ts.IoError, match=words):

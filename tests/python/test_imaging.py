@@ -311,6 +311,17 @@ def test_measures_beside_scikit_image(rng):
         assert im.nrmse(x, y) == pytest.approx(metrics.normalized_root_mse(y, x))
 
 
+@pytest.mark.parametrize("kind", ["bool", "uint8", "int8", "int16", "uint16", "float16", "float32", "complex64"])
+def test_measures_of_numbers_that_wrap_or_overflow(kind, rng):
+    x, y = (rng.integers(0, 120, (2, 9, 8)) * (1 if kind != "float16" else 300)).astype(kind)
+    wide = complex if kind == "complex64" else float
+    for measure in (im.nrmse, im.psnr, im.ssim):
+        assert measure(x, y) == measure(x.astype(wide), y.astype(wide))
+    assert im.nrmse(x, y, scale=True) <= im.nrmse(x, y)
+    with pytest.raises(ts.ArgumentError, match="numbers"):
+        im.nrmse(x.astype(str), y)
+
+
 def test_ssim_by_the_formula(rng):
     x, y = rng.random((9, 8)), rng.random((9, 8))
     w, total = 5, []
@@ -492,6 +503,18 @@ def test_ismrmrd_of_others(rng, tmp_path):
     assert scan.dims == ("repetition", "slice", "coil", "ky", "kx")
     np.testing.assert_allclose(scan.kspace, want, atol=1e-5)
     assert np.array_equal(scan.sampled, seen) and scan.noise.shape == (2, 9)
+
+
+def test_other_encodings_are_no_part_of_the_image(rng, tmp_path):
+    lines = [
+        ((rng.standard_normal((2, 6)) + 1j), {"kspace_encode_step_1": i}, [], {"center_sample": 3}) for i in (2, 5)
+    ]
+    more = [(np.ones((2, 16)), {"repetition": 4}, [], {"encoding_space_ref": 1})]
+    raw_file(tmp_path / "x.h5", lines + more)
+    scan = im.load_ismrmrd(tmp_path / "x.h5")
+    assert scan.dims == ("coil", "ky", "kx") and scan.sampled.any(1).nonzero()[0].tolist() == [2, 5]
+    for line, at in zip(lines, (2, 5), strict=True):
+        np.testing.assert_allclose(scan.kspace[:, at], line[0], atol=1e-6)
 
 
 def test_ismrmrd_of_ours_is_read_by_others(rng, tmp_path):

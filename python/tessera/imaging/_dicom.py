@@ -145,7 +145,8 @@ def _write(target: Path, files: dict[Path, Any], single: bool) -> None:
 
 def load_dicom(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Reads a file, or a folder of the slices of one or more series: the image (series, z, y, x), axes of one entry in
-    front of y left out, and its affine (4, 4), of the first series. Samples must not be compressed.
+    front of y left out, and its affine (4, 4), of the first series. Slices are in the order of their numbers, or of
+    their places where numbers go another way through the room. Samples must not be compressed.
 
     >>> ts.imaging.save_dicom("volume.dcm", np.ones((3, 4, 5)))
     >>> ts.imaging.load_dicom("volume.dcm")[0].shape
@@ -169,14 +170,31 @@ def load_dicom(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDAr
     numbers = {series: [n for s, n in order if s == series] for series, _ in order}
     if len({len(own) for own in numbers.values()}) > 1 or len({found[key][0].shape for key in order}) > 1:
         raise IoError(f"load_dicom: {name}: series of {[len(own) for own in numbers.values()]} slices, or of two sizes")
-    slices = len(next(iter(numbers.values())))
-    planes = np.stack([found[key][0] for key in order])
-    image = planes.reshape(len(numbers), slices, *planes.shape[1:])
-    affine = found[order[0]][1]
-    if slices > 1:
-        affine[:3, 2] = (found[order[slices - 1]][1][:3, 3] - affine[:3, 3]) / (slices - 1)
+    volumes, affines = [], []
+    for series, own in numbers.items():
+        parts = [found[series, n] for n in own]
+        along, depth = _along_room(f"load_dicom: {name}: series {series}", np.stack([place for _, place in parts]))
+        volumes.append(np.stack([parts[i][0] for i in along]))
+        affines.append(parts[along[0]][1])
+        affines[-1][:3, 2] = depth
+    image, affine = np.stack(volumes), affines[0]
     lead = [n for n in image.shape[:2] if n > 1] if len(numbers) == 1 else list(image.shape[:2])
     return image.reshape(*lead, *image.shape[2:]), _LPS @ affine
+
+
+def _along_room(who: str, places: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[Any]]:
+    """The order of slices with affines (slices, 4, 4) in which they lie evenly, and the step from one to the next."""
+    corners, order = places[:, :3, 3], list(range(len(places)))
+    if not np.allclose(places[:, :3, :2], places[0, :3, :2], rtol=0, atol=1e-3 * np.abs(places[0, :3, :2]).max()):
+        raise IoError(f"{who}: slices that are turned against each other; expected parallel ones")
+    if not (np.ptp(corners, 0) > 0).any():  # one slice, or one place all the time
+        return order, places[0, :3, 2]
+    for chosen in (order, list(np.argsort(corners @ np.cross(places[0, :3, 0], places[0, :3, 1]), kind="stable"))):
+        steps = np.diff(corners[chosen], axis=0)
+        mean = steps.mean(0)
+        if np.abs(steps - mean).max() <= 0.02 * np.linalg.norm(mean):
+            return chosen, mean
+    raise IoError(f"{who}: slices that are not evenly apart (one is missing, or several times are in one series)")
 
 
 def _slice(pydicom: Any, path: Path) -> tuple[int, int, npt.NDArray[Any], npt.NDArray[Any]]:

@@ -56,7 +56,8 @@ def load_ismrmrd(
     path: str | os.PathLike[str], *, dataset: str = "dataset", only: Mapping[str, int] | None = None
 ) -> Scan:
     """Reads a raw file: averages are averaged, readouts that ran backwards are turned, ends that the scanner marked as
-    discarded are left out; navigators and other scans that are no part of the image are passed over.
+    discarded are left out; navigators and other scans that are no part of the image are passed over, as are those of
+    encodings behind the first.
 
     Axes with one entry only (slices, repetitions …) are left out. Trajectories within [-1/2, 1/2] are taken to be parts
     of the matrix, others cycles per field of view. ``only``, for example {"slice": 3, "repetition": 0}, reads a part of
@@ -101,7 +102,8 @@ class RawReader:
         self.heads = self._heads()
         flags = self.heads["flags"].astype(np.uint64)
         self.noise = np.flatnonzero(flags & np.uint64(NOISE))
-        self.image = np.flatnonzero((flags & np.uint64(NOISE | NO_IMAGE)) == 0)
+        own = self.heads["encoding_space_ref"] == 0  # others have matrices of their own
+        self.image = np.flatnonzero(((flags & np.uint64(NOISE | NO_IMAGE)) == 0) & own)
         if self.image.size == 0:
             raise IoError(f"load_ismrmrd: {path} has no acquisition of the image, of {self.heads.size} in all")
         coils = self.heads["active_channels"][self.image].astype(int)

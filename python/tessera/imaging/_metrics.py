@@ -12,10 +12,14 @@ from .. import ArgumentError
 
 
 def _pair(who: str, image: Any, truth: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Both in double precision: differences of bytes would wrap, squares of halves overflow."""
     x, y = np.asarray(image), np.asarray(truth)
     if x.shape != y.shape or x.size == 0:
         raise ArgumentError(f"{who}: an image of shape {x.shape} beside a truth of shape {y.shape}; expected the same")
-    return x, y
+    if x.dtype.kind not in "biufc" or y.dtype.kind not in "biufc":
+        raise ArgumentError(f"{who}: an image of {x.dtype} beside a truth of {y.dtype}; expected numbers")
+    wide = complex if "c" in (x.dtype.kind, y.dtype.kind) else float
+    return x.astype(wide), y.astype(wide)
 
 
 def nrmse(image: Any, truth: Any, *, scale: bool = False) -> float:
@@ -57,7 +61,6 @@ def ssim(image: Any, truth: Any, *, window: int = 7, span: float | None = None) 
     x, y = _pair("ssim", image, truth)
     if np.iscomplexobj(x) or np.iscomplexobj(y):
         x, y = np.abs(x), np.abs(y)
-    x, y = x.astype(float), y.astype(float)
     if window < 2 or window > min(x.shape):
         raise ArgumentError(f"ssim: a window of {window} in images of shape {x.shape}; expected 2 to {min(x.shape)}")
     value_range = float(y.max() - y.min()) if span is None else span

@@ -7,7 +7,7 @@ import gzip
 import math
 import os
 import zlib
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -43,9 +43,11 @@ _HEAD = np.dtype(
     ]
 )
 assert _HEAD.itemsize == 348
+_Order = Literal["<", ">"]  # of bytes
 _BEGIN = 352  # of the samples: the head and four bytes that say that no extension follows
 _CODES = {2: "u1", 4: "<i2", 8: "<i4", 16: "<f4", 32: "<c8", 64: "<f8", 256: "i1", 512: "<u2", 768: "<u4", 1792: "<c16"}
 _MILLIMETRES = 2
+_SIZES = {1: 1000.0, _MILLIMETRES: 1.0, 3: 0.001}  # of the units of places: metres, millimetres, micrometres
 _SCANNER = 1  # what an affine refers to
 
 
@@ -96,7 +98,8 @@ def save_nifti(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
 
 
 def load_nifti(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Reads an image (..., z, y, x) and its affine (4, 4).
+    """Reads an image (..., z, y, x), of either byte order, and its affine (4, 4): the matrix that the file has, else
+    that of its quaternion, else the sizes of voxels alone.
 
     >>> ts.imaging.save_nifti("one.nii", np.ones((2, 2), np.float32), np.diag([2.0, 3.0, 1.0, 1.0]))
     >>> image, affine = ts.imaging.load_nifti("one.nii")
@@ -109,8 +112,9 @@ def load_nifti(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDAr
             text = file.read(_HEAD.itemsize)
             if len(text) < _HEAD.itemsize:
                 raise IoError(f"load_nifti: {name} has {len(text)} bytes; a head has {_HEAD.itemsize}")
-            head = np.frombuffer(text, _HEAD)[0]
-            shape, dtype, begin = _layout(name, head)
+            order: _Order = "<" if np.frombuffer(text[:4], "<i4")[0] == 348 else ">"
+            head = np.frombuffer(text, _HEAD.newbyteorder(order))[0]
+            shape, dtype, begin = _layout(name, head, order)
             wanted = math.prod(shape) * dtype.itemsize
             file.seek(begin)
             content = _read(file, wanted)
@@ -118,16 +122,41 @@ def load_nifti(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDAr
         raise IoError(f"load_nifti: {name}: {error}") from None
     if len(content) < wanted:
         raise IoError(f"load_nifti: {name} has {len(content)} bytes of samples; its head tells {wanted}")
-    image = np.frombuffer(content, dtype).reshape(shape)
+    own = np.dtype(dtype.str[1:])  # of this machine
+    image = np.frombuffer(content, own) if dtype.isnative else np.frombuffer(content, dtype).astype(own)
+    image = image.reshape(shape)
     slope, offset = float(head["scl_slope"]), float(head["scl_inter"])
     if math.isfinite(slope) and math.isfinite(offset) and slope != 0 and (slope, offset) != (1.0, 0.0):
         image = image * slope + offset
+    return image, _affine(name, head)
+
+
+def _affine(name: str, head: Any) -> npt.NDArray[np.float64]:
+    """The standard's three methods, the best that the file has first."""
     affine = np.eye(4)
+    steps = np.abs(np.asarray(head["pixdim"][1:4], float))
     if head["sform_code"] > 0:
         affine[:3] = head["srow"]
+    elif head["qform_code"] > 0:
+        b, c, d, *corner = (float(v) for v in head["quatern"])
+        a = math.sqrt(max(0.0, 1 - b * b - c * c - d * d))
+        if a < 3e-4:  # half a turn, of which rounding leaves no more: the rest is a rotation by itself
+            length = math.hypot(b, c, d)
+            a, b, c, d = 0.0, b / length, c / length, d / length
+        turned = [
+            [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+            [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
+            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c],
+        ]
+        flip = -1.0 if head["pixdim"][0] < 0 else 1.0  # of the third axis: a rotation has no mirror image
+        affine[:3, :3] = np.array(turned) * steps * [1.0, 1.0, flip]
+        affine[:3, 3] = corner
     else:
-        affine[:3, :3] = np.diag(np.abs(head["pixdim"][1:4]))
-    return image, affine
+        affine[:3, :3] = np.diag(steps)
+    if not np.isfinite(affine).all():
+        raise IoError(f"load_nifti: {name}: where its voxels lie is not finite")
+    affine[:3] *= _SIZES.get(int(head["xyzt_units"]) & 7, 1.0)
+    return affine
 
 
 def _read(file: Any, wanted: int) -> bytes:
@@ -142,9 +171,9 @@ def _read(file: Any, wanted: int) -> bytes:
     return b"".join(parts)
 
 
-def _layout(name: str, head: Any) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+def _layout(name: str, head: Any, order: _Order) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     if head["sizeof_hdr"] != 348 or head["magic"] not in (b"n+1", b"ni1"):
-        raise IoError(f"load_nifti: {name} is no NIfTI-1 file of this byte order")
+        raise IoError(f"load_nifti: {name} is no NIfTI-1 file")
     count = int(head["dim"][0])
     sizes = [int(n) for n in head["dim"][1 : 1 + max(count, 0)]]
     if not 1 <= count <= 7 or min(sizes) < 1:
@@ -155,4 +184,4 @@ def _layout(name: str, head: Any) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     begin = float(head["vox_offset"])
     if head["magic"] != b"n+1" or not _BEGIN <= begin < 1 << 30:
         raise IoError(f"load_nifti: {name}: samples that begin at byte {begin}; expected one file, {_BEGIN} or later")
-    return tuple(sizes[::-1]), np.dtype(_CODES[code]), int(begin)
+    return tuple(sizes[::-1]), np.dtype(_CODES[code]).newbyteorder(order), int(begin)
