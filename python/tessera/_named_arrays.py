@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
+
+import numpy as np
 
 from . import _tessera as _core
 
@@ -29,6 +32,7 @@ class NamedArray:
     """
 
     __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]  # == compares elements
 
     def __init__(self, array: Any, dims: Any) -> None:
         from .dist import DNDarray
@@ -140,6 +144,38 @@ class NamedArray:
         """
         return self.array.numpy()
 
+    def item(self) -> Any:
+        """The only element, as a number.
+
+        >>> ts.names.NamedArray([1.5, 2.0], ("X",)).sum().item()
+        3.5
+        """
+        return self.array.item()
+
+    def __bool__(self) -> bool:
+        return bool(self.array)
+
+    def __int__(self) -> int:
+        return int(self.array)
+
+    def __float__(self) -> float:
+        return float(self.array)
+
+    def __complex__(self) -> complex:
+        return complex(self.array)
+
+    def __neg__(self) -> NamedArray:
+        return NamedArray(-self.array, self.dims)
+
+    def __pos__(self) -> NamedArray:
+        return NamedArray(+self.array, self.dims)
+
+    def __abs__(self) -> NamedArray:
+        return NamedArray(abs(self.array), self.dims)
+
+    def __invert__(self) -> NamedArray:
+        return NamedArray(~self.array, self.dims)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
@@ -165,22 +201,25 @@ def _xarray(function: str) -> Any:
     return xarray
 
 
-def _arithmetic(symbol: str) -> Any:
-    import operator
+def _number(value: Any) -> Any:
+    """A number of Python, or one of NumPy with its dtype; all else has axes without names."""
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
+        raise _core.DimError(f"NamedArray: expected a number or another NamedArray, got {type(value).__name__}")
+    return value
 
+
+def _arithmetic(symbol: str) -> Any:
     compute = getattr(operator, f"__{symbol}__")
 
     def method(self: NamedArray, other: Any) -> NamedArray:
         if not isinstance(other, NamedArray):
-            if not isinstance(other, (bool, int, float, complex)):
-                raise _core.DimError(f"NamedArray: expected a number or another NamedArray, got {type(other).__name__}")
-            return NamedArray(compute(self.array, other), self.dims)
+            return NamedArray(compute(self.array, _number(other)), self.dims)
         known = [str(dim) for dim in self.dims]
         dims = [*self.dims, *(dim for dim in other.dims if str(dim) not in known)]
         return NamedArray(compute(self._aligned(dims), other._aligned(dims)), dims)
 
     def reflected(self: NamedArray, other: Any) -> NamedArray:
-        return NamedArray(compute(other, self.array), self.dims)
+        return NamedArray(compute(_number(other), self.array), self.dims)
 
     return method, reflected
 
@@ -200,10 +239,10 @@ def _reduction(name: str) -> Any:
     return method
 
 
-for _symbol in ("add", "sub", "mul", "truediv", "pow", "lt", "le", "gt", "ge"):
-    _forward, _reflected = _arithmetic(_symbol)
-    setattr(NamedArray, f"__{_symbol}__", _forward)
-    if _symbol[0] not in "lg":
-        setattr(NamedArray, f"__r{_symbol}__", _reflected)
+for _symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"):
+    for _name, _method in zip((_symbol, f"r{_symbol}"), _arithmetic(_symbol), strict=True):
+        setattr(NamedArray, f"__{_name}__", _method)
+for _symbol in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(NamedArray, f"__{_symbol}__", _arithmetic(_symbol)[0])
 for _name in ("sum", "prod", "mean", "std", "var", "max", "min", "all", "any"):
     setattr(NamedArray, _name, _reduction(_name))

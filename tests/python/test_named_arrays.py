@@ -4,6 +4,7 @@
 import doctest
 import importlib.util
 import itertools
+import operator
 
 import numpy as np
 import pytest
@@ -58,6 +59,69 @@ def test_arithmetic_goes_by_names(x):
     np.testing.assert_allclose((w * x).transpose(*DIMS).numpy(), N * N[:, :1])
     np.testing.assert_allclose((2 - x / 4).numpy(), 2 - N / 4)
     assert np.array_equal((x > 0).numpy(), N > 0) and bool((x * x >= 0).all().array)
+
+
+BINARY = "add sub mul truediv floordiv mod pow lt le gt ge eq ne and_ or_ xor".split()
+SIZES = {"A": 2, "B": 3, "C": 1, "D": 4, "E": 5}
+NUMBERS = [2, 1.5, True, 2 + 1j, np.float32(2.5), np.int64(3), np.float64(0.5)]
+
+
+def laid_out(n, dims, wanted):
+    """Axes in the order that is wanted, of length one where there is none."""
+    turned = n.transpose([dims.index(d) for d in wanted if d in dims])
+    return turned[tuple(slice(None) if d in dims else None for d in wanted)]
+
+
+def numpys(compute, *operands):
+    """What NumPy gives; nothing where it refuses."""
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(compute(*operands))
+    except TypeError:
+        return None
+
+
+@pytest.mark.parametrize("symbol", BINARY)
+def test_every_operation_beside_numpy(symbol, rng):
+    compute, compared = getattr(operator, symbol), 0
+    for _ in range(60):
+        sides = []
+        for dtypes in (("float64", "float32", "int64", "bool", "complex64"), ("float64", "int64", "bool")):
+            dims = [str(d) for d in rng.permutation(list(SIZES))[: rng.integers(0, 4)]]
+            sides.append((rng.integers(1, 5, [SIZES[d] for d in dims]).astype(rng.choice(dtypes)), dims))
+        (a, first), (b, second) = sides
+        number = NUMBERS[rng.integers(len(NUMBERS))]
+        every = first + [d for d in second if d not in first]
+        named, other = NamedArray(ts.asarray(a), first), NamedArray(ts.asarray(b), second)
+        for wanted, left, right, dims in (
+            (numpys(compute, laid_out(a, first, every), laid_out(b, second, every)), named, other, every),
+            (numpys(compute, a, number), named, number, first),
+            (numpys(compute, number, a), number, named, first),
+        ):
+            if wanted is None:
+                continue
+            found = compute(left, right)
+            assert isinstance(found, NamedArray) and found.dims == tuple(dims), (symbol, found.dims, dims)
+            assert found.dtype == str(wanted.dtype), (symbol, found.dtype, wanted.dtype)
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5)
+            compared += 1
+    assert compared > 20
+
+
+def test_comparisons_are_of_elements_and_end_in_a_number(x):
+    assert (x == x).all() and not (x != x).any() and not bool((x + 1 == x).all())
+    assert (x == N[0, 0, 0]).sum().item() == 1 and float((x * 0 + 2).max()) == 2.0
+    np.testing.assert_array_equal((-abs(x)).numpy(), -np.abs(N))
+    np.testing.assert_array_equal((~(x > 0)).numpy(), N <= 0)
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(x > 0)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(x)
+    for wrong in (lambda: N * x, lambda: x == N, lambda: [1, 2] + x):
+        with pytest.raises(ts.DimError, match="expected a number"):
+            wrong()
+    with pytest.raises(ts.ShapeError):
+        x * NamedArray(np.ones(2), ("Ny",))  # noqa: B018
 
 
 def test_operators_give_names_on():
