@@ -112,11 +112,13 @@ def row_sense(app, bart):
 
 
 def row_wavelets(app, bart):
+    """With the wavelet that BART has: db2."""
+
     def ours(*a, **k):
-        return im.l1_wavelet(*a, **k, maxiter=50)
+        return im.l1_wavelet(*a, **k, wavelet="db2", maxiter=50)
 
     def theirs(app):
-        return lambda *a, **k: app.L1WaveletRecon(*a, **k, max_iter=50).run()
+        return lambda *a, **k: app.L1WaveletRecon(*a, **k, wave_name="db2", max_iter=50).run()
 
     words = ("-l1", "-r0.002", "-i50")
     return _plane_row("l1-wavelet 256^2, 16 coils, 50 iterations", ours, theirs, words, app, bart, 2e-3)
