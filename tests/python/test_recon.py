@@ -80,7 +80,7 @@ def test_files_of_every_kind_hold_the_image(name, cartesian_file, tmp_path):
 
 
 @pytest.mark.parametrize("more", [{"device": "sim:0"}, {"device": "sim:0,sim:1"}, {"budget": "100MiB"}])
-@pytest.mark.parametrize("method", ["sense", "tv"])
+@pytest.mark.parametrize("method", ["sense", "l1wavelet", "tv"])
 def test_the_same_image_on_devices_and_under_budgets(method, more, radial_file, tmp_path):
     same = {"method": method, "lamda": "0.002", "iterations": 12, "quiet": True, "calibration": 20}
     images = []
@@ -190,6 +190,20 @@ def test_a_killed_run_goes_on(radial_file, tmp_path):
         radial_file, tmp_path / "whole.npy", method="tv", lamda="0.0005", iterations=150, calibration=20, quiet=True
     )
     assert np.array_equal(np.load(tmp_path / "image.npy"), np.load(tmp_path / "whole.npy"))
+
+
+def test_other_maps_of_the_same_name_begin_anew(cartesian_file, tmp_path):
+    """A run that stopped keeps its stages for the maps that it was given, not for those that came after it."""
+    maps, given = COILS.maps(SHAPE), tmp_path / "maps.npy"
+    same = dict(maps=str(given), lamda="0.001", iterations=3, quiet=True)
+    np.save(given, maps)
+    im.recon(cartesian_file, tmp_path / "one.npy", **same, checkpoint=str(tmp_path / "kept"))
+    np.save(given, 2 * maps)
+    with pytest.raises(ts.IoError, match="maps differ"):
+        im.recon(cartesian_file, tmp_path / "one.npy", **same, checkpoint=str(tmp_path / "kept"))
+    im.recon(cartesian_file, tmp_path / "two.npy", **same)
+    one, two = np.load(tmp_path / "one.npy"), np.load(tmp_path / "two.npy")
+    assert im.nrmse(two, one) > 0.1
 
 
 def test_stages_of_another_command(cartesian_file, tmp_path):

@@ -75,11 +75,13 @@ def test_total_variation_from_few_views():
 
 def test_refusals():
     A = ts.ParallelBeam(TURNS[:5], (8, 8), 11)
+    helix = ts.ConeBeam(TURNS[:5], (4, 8, 8), (4, 8), 40.0, 20.0, heights=np.arange(5.0))
     for wrong, says in (
         (lambda: im.fdk(np.ones((5, 10)), A), "data of shape"),
         (lambda: im.fdk(np.full((5, 11), np.nan), A), "not finite"),
         (lambda: im.fdk(np.ones((5, 11)), A, window="other"), "window"),
         (lambda: im.fbp_operator(ts.Identity(("N",))), "expected a RayTransform"),
+        (lambda: im.fbp_operator(helix), "several heights"),
         (lambda: im.os_sart(np.ones((5, 11)), A, subsets=6), "6 subsets"),
         (lambda: im.sirt(np.ones((5, 11)), A, relax=2.0), "relax"),
         (lambda: im.sirt(np.ones((5, 11)), A, maxiter=-1), "maxiter"),

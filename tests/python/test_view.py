@@ -68,6 +68,15 @@ def test_names_are_escaped_and_numbers_that_are_none_are_black(tmp_path):
     assert base64.b64encode(bytes([0, 128, 0, 255])).decode() in text
 
 
+def test_a_name_that_is_no_text(tmp_path):
+    name = str(tmp_path / "a") + b"\xff<".decode("utf-8", "surrogateescape") + ".npy"
+    np.save(name, np.ones((2, 3)))
+    with open(im.view(name), encoding="utf-8") as file:
+        text = file.read()
+    Page(text)
+    assert "a\N{REPLACEMENT CHARACTER}&lt;.npy" in text
+
+
 def test_the_command(tmp_path):
     im.save_image(tmp_path / "x.nii.gz", np.ones((3, 4, 5)))
     command = [sys.executable, "-m", "tessera", "view"]

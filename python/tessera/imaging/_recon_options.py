@@ -58,10 +58,12 @@ class ReconOptions:
         return Path(self.checkpoint) if self.checkpoint else Path(self.output + ".part")
 
     def fingerprint(self) -> dict[str, Any]:
-        """What a folder of stages belongs to: the scan as it is now, and the arguments that change the image."""
+        """What a folder of stages belongs to: scan and maps as they are, and the arguments that change the image."""
         state = os.stat(self.scan)
         names = ("method", "lamda", "maps", "coils", "calibration", "iterations", "dataset")
         more = {name: getattr(self, name) for name in names}
+        if self.maps is not None:
+            more["maps"] = [os.path.abspath(self.maps), os.stat(self.maps).st_size, os.stat(self.maps).st_mtime_ns]
         return {"scan": os.path.abspath(self.scan), "bytes": state.st_size, "changed": state.st_mtime_ns, **more}
 
     def check(self) -> None:

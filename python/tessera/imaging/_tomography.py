@@ -85,6 +85,8 @@ def fbp_operator(A: RayTransform, *, window: str = "ramp") -> NamedLinop:
         raise ArgumentError(f"fbp_operator: {type(A).__name__}; expected a RayTransform")
     table = ts.asarray(A.views)
     views, device = table.numpy(), table.device
+    if np.ptp(views[:, 2]) > 0 or np.ptp(views[:, 5]) > 0:
+        raise ArgumentError("fbp_operator: views at several heights; expected a circle, a helix is for iterations")
     names = tuple(str(d) for d in A.oshape)
     volume = len(A.voxel) == 3
     inner = names[-len(A.voxel) :]

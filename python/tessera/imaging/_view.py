@@ -98,7 +98,7 @@ def view(image: Any, page: str | os.PathLike[str] | None = None) -> str:
     lost = int(finite.size - finite.sum())
     about = f"{x.dtype} of shape {x.shape}" + (f"; {lost} values that are not finite are black" if lost else "")
     parts = {
-        "TITLE": html.escape(os.path.basename(name) if name is not None else "image"),
+        "TITLE": html.escape(_readable(os.path.basename(name) if name is not None else "image")),
         "ABOUT": html.escape(about),
         "SIZES": json.dumps(outer),
         "ROWS": str(x.shape[-2]),
@@ -121,3 +121,8 @@ def view(image: Any, page: str | os.PathLike[str] | None = None) -> str:
             os.unlink(beside)
         raise IoError(f"view: {target}: {error.strerror}") from None
     return target
+
+
+def _readable(name: str) -> str:
+    """A name of a file, of which any bytes may be part, as text."""
+    return os.fsencode(name).decode("utf-8", "replace")
