@@ -109,7 +109,7 @@ class prox:
 
         >>> p = ts.solve.prox
         >>> p.blocks([(2, p.l1(1.0)), (1, p.nonneg())])([3.0, -0.5, -2.0]).tolist()
-        [2.0, -0.0, 0.0]
+        [2.0, 0.0, 0.0]
         """
         return _prox_blocks(list(blocks), axis)
 

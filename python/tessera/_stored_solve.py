@@ -51,9 +51,12 @@ class StoredEigenResult(StoredSolveResult):
         return self.x
 
 
-def solve(who: str, A: NamedLinop, b: Any, x0: Any, options: Any, *settings: Any) -> StoredSolveResult:
+def solve(
+    who: str, A: NamedLinop | Sequence[NamedLinop], b: Any, x0: Any, options: Any, *settings: Any
+) -> StoredSolveResult:
     """By the solver of that name; `options` have no first guess, which may be on disk."""
-    right = _core._stored_operand(b, who)
+    terms = isinstance(A, Sequence)  # of pdhg; where there is no b, it is zero
+    right = [v if v is None else _core._stored_operand(v, who) for v in b] if terms else _core._stored_operand(b, who)
     first = None if x0 is None else _core._stored_operand(x0, who)
     return StoredSolveResult(*getattr(_core, f"_stored_{who}")(A, right, first, options, *settings))
 

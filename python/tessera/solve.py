@@ -314,7 +314,8 @@ def pdhg(
     >>> r.x.numpy().round(3).tolist()
     [2.5, 2.0, 0.0]
     """
-    if not isinstance(A, Sequence) and _works_on_disk(A, b):
+    terms = b if isinstance(A, Sequence) and isinstance(b, Sequence) else ()
+    if any(isinstance(v, StoredArray) for v in terms) or (not isinstance(A, Sequence) and _works_on_disk(A, b)):
         options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
         return _solve_on_disk("pdhg", A, b, x0, options, f, g, tau or 0.0, sigma or 0.0, theta)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)

@@ -261,12 +261,11 @@ nb::tuple reduced_prox(const Prox& p) {
     for (std::size_t i = 0; i < p.parts.size(); ++i)
       pairs.append(nb::make_tuple(static_cast<i64>(p.numbers[i]), p.parts[i]));
     arguments.append(pairs);
-    arguments.append(p.axes[0]);
+    arguments.append((*p.axes)[0]);
   } else {
     for (const double v : p.numbers) arguments.append(v);
   }
-  if (p.maker == "group" || (p.maker == "simplex" && !p.axes.empty()))
-    arguments.append(tuple_of(p.axes));
+  if (p.axes && p.maker != "blocks") arguments.append(tuple_of(*p.axes));
   if (p.center) arguments.append(wrap(p.center));
   const nb::module_ core = nb::module_::import_("tessera._tessera");
   return nb::make_tuple(core.attr(cat("_prox_", p.maker).c_str()), nb::tuple(arguments));
@@ -275,7 +274,7 @@ nb::tuple reduced_prox(const Prox& p) {
 void bind_prox(nb::module_& m) {
   nb::class_<Prox>(m, "Prox",
                    "A proximal map, argmin_x f(x) + |x - v|^2 / (2 t); made by ts.solve.prox.\n\n"
-                   ">>> p = ts.solve.prox.l1(1.0); p([3.0, -0.5], 1.0).tolist()\n[2.0, -0.0]\n")
+                   ">>> p = ts.solve.prox.l1(1.0); p([3.0, -0.5], 1.0).tolist()\n[2.0, 0.0]\n")
       .def(
           "__call__",
           [](const Prox& p, nb::handle v, double t) {

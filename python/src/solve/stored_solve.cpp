@@ -58,13 +58,21 @@ nb::tuple solve_stored_fista(nb::handle linop, const StoredArray& b, nb::handle 
   return told(released([&] { return stored_fista(a, b, map, all, {step, momentum, restart}); }));
 }
 
-nb::tuple solve_stored_pdhg(nb::handle linop, const StoredArray& b, nb::handle x0, Options o,
-                            nb::handle f, nb::handle g, double tau, double sigma, double theta) {
-  const NamedLinop a = linop_from(linop, "pdhg");
-  const Prox data = f.is_none() ? prox::l2_squared(1) : prox_from(f, "pdhg");
-  const Prox map = prox_from(g, "pdhg");
+nb::tuple solve_stored_pdhg(nb::handle linops, nb::handle b, nb::handle x0, Options o, nb::handle f,
+                            nb::handle g, double tau, double sigma, double theta) {
+  const PdhgParts parts(linops, b, f);
+  const NamedLinop a = linop_from(parts.operators.front(), "pdhg");
+  const StoredArray right = *nb::inst_ptr<StoredArray>(parts.bs.front());
+  const Prox data = parts.f(0), map = prox_from(g, "pdhg");
+  std::vector<StoredPdhgTerm> more;
+  for (std::size_t i = 1; i < parts.operators.size(); ++i) {
+    more.push_back({linop_from(parts.operators[i], "pdhg"), parts.f(i)});
+    if (!parts.bs[i].is_none()) more.back().b = *nb::inst_ptr<StoredArray>(parts.bs[i]);
+  }
   const StoredSolveOptions all = with_guess(o, x0);
-  return told(released([&] { return stored_pdhg(a, b, data, map, all, {tau, sigma, theta}); }));
+  return told(released([&] {
+    return stored_pdhg(a, right, data, map, all, {tau, sigma, theta}, more);
+  }));
 }
 
 nb::tuple solve_stored_power(nb::handle linop, nb::handle x0, Options o, nb::handle shape,
@@ -110,7 +118,7 @@ void bind_stored_solve(nb::module_& m) {
                 "-> " TESSERA_TOLD));
   m.def("_stored_pdhg", &solve_stored_pdhg, "A"_a, "b"_a, "x0"_a.none(), "options"_a, "f"_a.none(),
         "g"_a.none(), "tau"_a, "sigma"_a, "theta"_a,
-        nb::sig("def _stored_pdhg(A: NamedLinop, b: StoredArray, x0: StoredArray | None, options: "
+        nb::sig("def _stored_pdhg(A: typing.Any, b: typing.Any, x0: StoredArray | None, options: "
                 "_SolveOptions, f: typing.Any, g: typing.Any, tau: float, sigma: float, theta: "
                 "float) -> " TESSERA_TOLD));
   m.def("_stored_power_method", &solve_stored_power, "A"_a, "x0"_a.none(), "options"_a, "shape"_a,

@@ -76,16 +76,22 @@ Array Engine::work(const std::string& what, const Shape& shape, DType dtype) {
 }
 
 vec::Vector Engine::given(const std::string& what, const VectorSpace& side, const Array& whole) {
-  if (stored_) return stored_->right_side(whole.dtype());
+  if (stored_) return stored_->held(whole, whole.dtype());
   const vec::Vector* known = memory_->find(what);
   if (!known) return memory_->add(what, side.pieces_of(whole));
   assign(*known, side, whole);
   return *known;
 }
 
+Array Engine::as(const std::string& what, const Array& whole, const Shape& shape,
+                 DType dtype) const {
+  if (stored_) return stored_->stand_in(whole, dtype);
+  return vec::copy_of(name, what, whole, shape, dtype, device);
+}
+
 vec::Vector Engine::image(const std::string& what, const VectorSpace& side, const NamedLinop& a,
                           const Array& b, DType dtype) {
-  if (stored_) return stored_->image_of_right_side(a, b.dtype(), dtype);
+  if (stored_) return stored_->image(a, b, dtype);
   return given(what, side, vec::copy_of(name, what, a(b), side.shape(), dtype, device));
 }
 
@@ -297,7 +303,7 @@ Fact Engine::fact(std::string what, const NamedLinop& a, const Shape& shape, DTy
 
 Fact Engine::fact(std::string what, const Array& b) const {
   if (!stored_) return fact_of(std::move(what), b);
-  return {std::move(what), cat(b.dtype(), " ", b.shape(), " ", stored_->version_of_right_side())};
+  return {std::move(what), cat(b.dtype(), " ", b.shape(), " ", stored_->version_of(b))};
 }
 
 void Engine::assign(const vec::Vector& v, const VectorSpace& side, const Array& whole) const {
@@ -312,7 +318,7 @@ void Engine::start_at(const vec::Vector& x, const VectorSpace& side) const {
   if (x0_ && stored_) {
     require<ShapeError>(x0_.shape() == side.shape(), name, ": x0 has shape ", x0_.shape(),
                         ", expected ", side.shape());
-    return stored_->copy(stored_->guess(x.dtype()), x);
+    return stored_->copy(stored_->held(x0_, x.dtype()), x);
   }
   if (x0_) assign(x, side, vec::copy_of(name, "x0", x0_, side.shape(), x.dtype(), device));
 }
@@ -483,7 +489,7 @@ Array square_right_side(std::string_view who, const NamedLinop& a, const Array& 
   require<DTypeError>(t == a.output_dtype(t) && can_cast_same_kind(given, t), who, ": ", shown(a),
                       " maps ", given, " to ", t, " and ", t, " to ", a.output_dtype(t),
                       "; it must keep a dtype");
-  if (stored_solve_of(a)) return streaming::sketched(b.shape(), t);
+  if (const StoredSolvePtr solve = stored_solve_of(a)) return solve->stand_in(b, t);
   return vec::copy_of(who, "b", b, b.shape(), t, b.device());
 }
 
@@ -498,7 +504,7 @@ VectorSpaces both_sides(std::string_view who, const NamedLinop& a, const Array& 
   const Shape out = a.output_shape(shape);
   require<ShapeError>(out == b.shape(), who, ": ", shown(a), " gives shape ", out, ", b has ",
                       b.shape());
-  if (stored_solve_of(a)) return {streaming::sketched(b.shape(), back), shape, t};
+  if (const StoredSolvePtr solve = stored_solve_of(a)) return {solve->stand_in(b, back), shape, t};
   return {vec::copy_of(who, "b", b, b.shape(), back, b.device()), shape, t};
 }
 

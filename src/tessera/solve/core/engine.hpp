@@ -61,6 +61,8 @@ class Engine {
   Array work(const std::string& name, const Shape& shape, DType dtype);
   // A whole array of the caller's as a vector: nobody else writes it.
   vec::Vector given(const std::string& name, const VectorSpace& side, const Array& whole);
+  // The caller's array as one that given() takes.
+  Array as(const std::string& name, const Array& whole, const Shape& shape, DType dtype) const;
   // What `a` makes of the right side b, as a vector.
   vec::Vector image(const std::string& name, const VectorSpace& side, const NamedLinop& a,
                     const Array& b, DType dtype);

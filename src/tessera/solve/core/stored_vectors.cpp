@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/core/stored_vectors.hpp"
 
+#include <algorithm>
+
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/streaming/operators/fitted_on_disk.hpp"
 #include "tessera/streaming/operators/on_disk.hpp"
@@ -14,12 +16,32 @@ using streaming::StorePtr;
 using streaming::StreamPlan;
 
 StoredSolve::StoredSolve(std::optional<StoredArray> b, std::optional<StoredArray> x0, i64 budget_)
-    : budget(budget_), b_(std::move(b)), x0_(std::move(x0)) {}
+    : budget(budget_) {
+  if (b) b_ = stand_in(*b, b->dtype());
+  if (x0) x0_ = stand_in(*x0, x0->dtype());
+}
 
-Array StoredSolve::stand_in() const { return streaming::sketched(b_->shape(), b_->dtype()); }
+Array StoredSolve::stand_in(StoredArray a, DType dtype) {
+  return known_.emplace_back(streaming::sketched(a.shape(), dtype), std::move(a)).first;
+}
 
-Array StoredSolve::first_guess() const {
-  return x0_ ? streaming::sketched(x0_->shape(), x0_->dtype()) : Array();
+Array StoredSolve::stand_in(const Array& a, DType dtype) {
+  if (a.dtype() == dtype) return a;
+  const auto it = find(a);
+  return it == known_.end() ? streaming::sketched(a.shape(), dtype)
+                            : stand_in(StoredArray(it->second), dtype);
+}
+
+StoredSolve::Known::const_iterator StoredSolve::find(const Array& a) const {
+  return std::find_if(known_.begin(), known_.end(),
+                      [&](const auto& k) { return k.first.data() == a.data(); });
+}
+
+const StoredArray& StoredSolve::known(const Array& a) const {
+  const auto it = find(a);
+  require<ArgumentError>(it != known_.end(), "solvers with vectors on disk: an array of shape ",
+                         a.shape(), " is in memory, where one on disk is expected");
+  return it->second;
 }
 
 vec::Vector StoredSolve::wrap(StorePtr store) {
@@ -52,7 +74,7 @@ void StoredSolve::start_at(const vec::Vector& x) {
   const StoredArray now(x.stored->store);
   const vec::Vector kept = zeros(now.shape(), now.dtype());
   copy(x, kept);
-  x0_ = StoredArray(kept.stored->store);
+  x0_ = stand_in(StoredArray(kept.stored->store), now.dtype());
 }
 
 void StoredSolve::copy(const vec::Vector& from, const vec::Vector& to) const {
@@ -71,11 +93,11 @@ StreamPlan StoredSolve::plan_of(const NamedLinop& a, const StorePtr& x, const St
   return streaming::plan_apply(what.a, x, y, what.options);
 }
 
-vec::Vector StoredSolve::image_of_right_side(const NamedLinop& a, DType of_b, DType dtype) {
+vec::Vector StoredSolve::image(const NamedLinop& a, const Array& b, DType dtype) {
   const OnStoredVectors* mine = a.as<OnStoredVectors>();
   const NamedLinop& op = mine ? mine->a : a;
-  const StorePtr from = right_side(of_b).stored->store;
-  const vec::Vector y = zeros(op.output_shape(b_->shape()), op.output_dtype(of_b));
+  const StorePtr from = held(b, b.dtype()).stored->store;
+  const vec::Vector y = zeros(op.output_shape(b.shape()), op.output_dtype(b.dtype()));
   plan_of(op, from, y.stored->store).run();
   return vector_of(StoredArray(y.stored->store), dtype);
 }
@@ -114,8 +136,8 @@ void StoredSolve::apply(Recorder& r, const NamedLinop& a, const vec::Vector& x,
 }
 
 void StoredSolve::map(Recorder& r, const std::string& what, const vec::Vector& x,
-                      const vec::Vector& y, const BoxMap& f, const Axes& uncut) {
-  close();
+                      const vec::Vector& y, const BoxMap& f, const store::Box& part,
+                      const Axes& uncut) {
   const DType dtype = x.dtype();
   const auto work = [f, dtype](const auto& swept, const store::Box& box) {
     const i64 bytes = box.size() * size_of(dtype);
@@ -128,13 +150,18 @@ void StoredSolve::map(Recorder& r, const std::string& what, const vec::Vector& x
   };
   const StorePtr from = x.stored->store, to = y.stored->store;
   const auto plan = std::make_shared<std::optional<StreamPlan>>();
-  call(r, what, [=, most = budget](double*) {
+  passes(r, what, [=, most = budget] {
     // What f holds counts as much as the boxes do.
     if (!*plan)
       plan->emplace(
-          plan_sweep(what, {{from}, {to, true, false}}, sweep_work(work), most / 4, uncut));
+          plan_sweep(what, {{from}, {to, true, false}}, sweep_work(work), most / 4, uncut, part));
     (*plan)->run();
   });
+}
+
+void StoredSolve::passes(Recorder& r, const std::string& what, std::function<void()> run) {
+  close();
+  call(r, what, [run = std::move(run)](double*) { run(); });
 }
 
 void OnStoredVectors::apply(Recorder&, const View&, const View&) const {

@@ -2,6 +2,7 @@
 #include "tessera/solve/core/vector_space.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "tessera/distributed/array/create.hpp"
 #include "tessera/solve/core/stored_vectors.hpp"
@@ -9,18 +10,66 @@
 namespace tessera {
 namespace {
 
-// Groups that several pieces have in common: their sums come together with the first of these
-// pieces, and all of them get the result.
-void record_shared(Recorder& r, const VectorSpace& groups, const std::vector<View>& to) {
+// Sums of |x|^2, or the largest numbers: how those of a piece are found, and how they come together.
+struct OfGroups {
+  ReduceOp of_piece, of_pieces;
+  ElementOp of_two;
+  Combine of_ranks;
+};
+constexpr OfGroups sums{ReduceOp::sum_abs2, ReduceOp::sum, ElementOp::add, Combine::sum};
+constexpr OfGroups maxima{ReduceOp::max, ReduceOp::max, ElementOp::maximum, Combine::max};
+
+void record_piece(Recorder& r, const OfGroups& of, const View& x, const View& to) {
+  if (of.of_piece == ReduceOp::max && count_of(x.shape()) == 0)
+    record::fill(r, Value(-std::numeric_limits<double>::infinity()), to);
+  else
+    vec::reduce(r, of.of_piece, x, to);
+}
+
+// Groups that several pieces have in common: what is found of them comes together with the first of
+// these pieces, and all of them get the result.
+void record_shared(Recorder& r, const OfGroups& of, const VectorSpace& groups,
+                   const std::vector<View>& to) {
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < to.size(); ++i) {
     std::size_t k = 0;
     while (groups.piece(k).start != groups.piece(i).start) ++k;
     first.push_back(k);
-    if (k != i) record::add(r, to[k], r.resident(to[i], r.device(to[k])), to[k]);
+    const vec::Factor both[] = {to[k], to[i]};
+    if (k != i) vec::apply(r, of.of_two, to[k].dtype, both, to[k]);
   }
   for (std::size_t i = 0; i < to.size(); ++i)
     if (first[i] != i) record::copy(r, to[first[i]], to[i]);
+}
+
+void record_groups(Recorder& r, const OfGroups& of, const VectorSpace& side,
+                   const VectorSpace& groups, const std::vector<View>& x,
+                   const std::vector<View>& to) {
+  if (to.size() == x.size()) {
+    for (std::size_t i = 0; i < x.size(); ++i) record_piece(r, of, x[i], to[i]);
+    record_shared(r, of, groups, to);
+    const RanksPtr& ranks = side.ranks();
+    if (ranks && ranks->distribution.split && !groups.ranks()->distribution.split)
+      ranks->combine(r, to.front(), of.of_ranks);
+    return;
+  }
+  const View& found = to.front();
+  Shape rows{static_cast<i64>(side.count())};
+  rows.append(found.shape());
+  const View parts = r.temporary(rows, found.dtype, side.base());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const View part = sub_view(parts, parts.layout.select(0, static_cast<i64>(i)));
+    const View own = side.device(i) == side.base()
+                         ? part
+                         : r.temporary(found.shape(), found.dtype, side.device(i));
+    record_piece(r, of, x[i], own);
+    if (own.slot != part.slot) record::copy(r, own, part);
+  }
+  rows[0] = 1;
+  View all = found;
+  all.layout = Layout::contiguous(rows);
+  all.layout.offset = found.layout.offset;
+  vec::reduce(r, of.of_pieces, parts, all);
 }
 
 }  // namespace
@@ -99,7 +148,7 @@ Array VectorSpace::whole(const vec::Vector& pieces, Device device) const {
 }
 
 void VectorSpace::scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const {
-  if (stored_) return vec::copy(r, stored_->guess(pieces.dtype()), pieces);  // no other is given
+  if (stored_) return vec::copy(r, stored_->held(whole, pieces.dtype()), pieces);
   for (std::size_t i = 0; i < count(); ++i)
     record::copy(r, r.constant(part(whole, i)), r.constant(pieces.pieces[i]));
 }
@@ -145,31 +194,12 @@ VectorSpace VectorSpace::stacked(i64 rows) const {
 
 void record_norms2(Recorder& r, const VectorSpace& side, const VectorSpace& groups,
                    const std::vector<View>& x, const std::vector<View>& to) {
-  if (to.size() == x.size()) {
-    for (std::size_t i = 0; i < x.size(); ++i) vec::reduce(r, ReduceOp::sum_abs2, x[i], to[i]);
-    record_shared(r, groups, to);
-    const RanksPtr& ranks = side.ranks();
-    if (ranks && ranks->distribution.split && !groups.ranks()->distribution.split)
-      ranks->combine(r, to.front());
-    return;
-  }
-  const View& sums = to.front();
-  Shape rows{static_cast<i64>(side.count())};
-  rows.append(sums.shape());
-  const View parts = r.temporary(rows, sums.dtype, side.base());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const View part = sub_view(parts, parts.layout.select(0, static_cast<i64>(i)));
-    const View own = side.device(i) == side.base()
-                         ? part
-                         : r.temporary(sums.shape(), sums.dtype, side.device(i));
-    vec::reduce(r, ReduceOp::sum_abs2, x[i], own);
-    if (own.slot != part.slot) record::copy(r, own, part);
-  }
-  rows[0] = 1;
-  View all = sums;
-  all.layout = Layout::contiguous(rows);
-  all.layout.offset = sums.layout.offset;
-  vec::reduce(r, ReduceOp::sum, parts, all);
+  record_groups(r, sums, side, groups, x, to);
+}
+
+void record_largest(Recorder& r, const VectorSpace& side, const VectorSpace& groups,
+                    const std::vector<View>& x, const std::vector<View>& to) {
+  record_groups(r, maxima, side, groups, x, to);
 }
 
 }  // namespace tessera

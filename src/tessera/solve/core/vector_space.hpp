@@ -70,5 +70,8 @@ class TESSERA_API VectorSpace {
 // side.reduced(axes).
 void record_norms2(Recorder& r, const VectorSpace& side, const VectorSpace& groups,
                    const std::vector<View>& x, const std::vector<View>& to);
+// The largest number of each group, of real numbers; that of no numbers is minus infinity.
+void record_largest(Recorder& r, const VectorSpace& side, const VectorSpace& groups,
+                    const std::vector<View>& x, const std::vector<View>& to);
 
 }  // namespace tessera

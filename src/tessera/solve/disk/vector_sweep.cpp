@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tessera/store/tiles/slab.hpp"
+
 namespace tessera {
 namespace {
 
@@ -11,10 +13,13 @@ using streaming::Buffers;
 using streaming::BufferView;
 using streaming::StorePtr;
 
-// The largest boxes of which two rounds fit the budget.
-Shape box_shape(const store::TileGrid& grid, std::size_t vectors, i64 budget, const Axes& uncut) {
-  Shape box = grid.tile_shape();
-  for (const i64 axis : uncut) box[axis] = grid.shape()[axis];
+// The largest boxes of a part of which two rounds fit the budget.
+Shape box_shape(const store::TileGrid& grid, const Shape& part, std::size_t vectors, i64 budget,
+                const Axes& uncut) {
+  Shape box = part;
+  for (i64 axis = 0; axis < box.size(); ++axis)
+    if (std::find(uncut.begin(), uncut.end(), axis) == uncut.end())
+      box[axis] = std::min(box[axis], grid.tile_shape()[axis]);
   const auto held = [&] {
     return 2 * static_cast<i64>(vectors) *
            streaming::StreamPlan::rounded(count_of(box) * size_of(grid.dtype()));
@@ -47,24 +52,27 @@ Swept<T> numbers_of(const Buffers& buffers, const std::vector<BufferView>& views
 }  // namespace
 
 streaming::StreamPlan plan_sweep(std::string title, const std::vector<SweptVector>& vectors,
-                                 const SweepWork& work, i64 budget, const Axes& uncut) {
+                                 const SweepWork& work, i64 budget, const Axes& uncut,
+                                 const std::optional<store::Box>& part_or_all) {
   const store::TileGrid& grid = vectors.front().store->grid();
   const DType real = real_of(grid.dtype());
   require<DTypeError>(real == DType::f32 || real == DType::f64, title, ": vectors on disk are of ",
                       name(grid.dtype()),
                       ", expected float32, float64 or complex numbers of these");
   streaming::StreamPlan plan(std::move(title), {.budget = budget});
-  if (count_of(grid.shape()) == 0) return plan;
-  const Shape box = box_shape(grid, vectors.size(), budget, uncut);
-  const store::TileGrid cut =
-      uncut.empty() ? grid : store::TileGrid(grid.shape(), box, grid.dtype());
+  const store::Box all = part_or_all.value_or(grid.whole());
+  if (count_of(all.shape) == 0) return plan;
+  const Shape box = box_shape(grid, all.shape, vectors.size(), budget, uncut);
+  Shape tiles = uncut.empty() ? grid.tile_shape() : box;
+  for (const i64 axis : uncut) tiles[axis] = grid.shape()[axis];
+  const store::TileGrid cut(grid.shape(), tiles, grid.dtype());
   std::vector<i64> numbers, buffers;
   for (const SweptVector& v : vectors) numbers.push_back(plan.add_store("vector", v.store));
   for (std::size_t i = 0; i < 2 * vectors.size(); ++i)
     buffers.push_back(plan.add_buffer(count_of(box) * size_of(grid.dtype())));
   std::size_t round = 0;
-  for (i64 t = 0; t < cut.tiles(); ++t)
-    for (const store::Box& part : streaming::parts_of(cut.tile(t), box)) {
+  for (const i64 t : cut.tiles_of(all))
+    for (const store::Box& part : streaming::parts_of(intersection(cut.tile(t), all), box)) {
       streaming::Step step;
       std::vector<BufferView> views;
       for (std::size_t i = 0; i < vectors.size(); ++i) {

@@ -8,6 +8,7 @@
 //   SweepProgram p;   p.add(SweepKind::multiply_add, {.a = q, .factor = alpha, .b = x}, x);
 
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "tessera/streaming/stored/stored_array.hpp"
@@ -36,10 +37,12 @@ SweepWork sweep_work(F f) {
   return {f, f};
 }
 
-// Boxes are whole along the axes `uncut`. DTypeError for vectors that are neither float32, float64
-// nor complex of these, OutOfMemory where the budget does not hold two boxes of each.
+// Over all numbers, or those of a part; boxes are whole in it along the axes `uncut`. DTypeError for
+// vectors that are neither float32, float64 nor complex of these, OutOfMemory where the budget does
+// not hold two boxes of each.
 streaming::StreamPlan plan_sweep(std::string title, const std::vector<SweptVector>& vectors,
-                                 const SweepWork& work, i64 budget, const Axes& uncut = {});
+                                 const SweepWork& work, i64 budget, const Axes& uncut = {},
+                                 const std::optional<store::Box>& part = {});
 
 // y = a, y = f, y = f a, y = a + b, y = a - b, y = a f + b, y = f ? a : b, and Re <a, b> to a cell.
 enum class SweepKind : std::uint8_t { copy, fill, scale, add, subtract, multiply_add, select, dot };

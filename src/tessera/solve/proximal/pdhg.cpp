@@ -64,8 +64,7 @@ struct Pdhg {
       if (i == 0)
         t.b = e.given("b", out, s.b);
       else if (given[i].b)
-        t.b = e.given("b" + of, out,
-                      vec::copy_of("pdhg", "b" + of, given[i].b, out.shape(), dtype, e.device));
+        t.b = e.given("b" + of, out, e.as("b" + of, given[i].b, out.shape(), dtype));
       t.y = e.keep("y" + of, out, dtype);
       t.v = e.work("v" + of, out, dtype);
       t.q = e.work("q" + of, out, dtype);

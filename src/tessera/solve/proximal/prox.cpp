@@ -9,18 +9,28 @@
 namespace tessera {
 namespace {
 
-double tiny_of(DType t) { return real_of(t) == DType::f32 ? 1e-37 : 1e-300; }
+void keep(Recorder& r, const vec::Vector& x, const vec::Vector& y) {
+  if (x.pieces.front().data() != y.pieces.front().data()) vec::copy(r, x, y);
+}
 
-// y = x max(size - t, 0) / size, 0 where size is 0: one size for each group; `size` is spent.
-void shrink(Recorder& r, const VectorSpace& groups, const std::vector<View>& x,
-            const std::vector<View>& size, double t, const std::vector<View>& y) {
+// y = x max(1 - t / size, 0) for t > 0, one size for each group: 0 where it is 0; `size` is spent.
+void shrink(Recorder& r, const std::vector<View>& x, const std::vector<View>& size, double t,
+            const std::vector<View>& y) {
   const DType real = size.front().dtype;
-  const std::vector<View> f = groups.temporaries(r, real);
-  vec::apply(r, ElementOp::subtract, real, {size, t}, f);
-  vec::apply(r, ElementOp::maximum, real, {f, 0.0}, f);
-  vec::apply(r, ElementOp::maximum, real, {size, tiny_of(real)}, size);
-  vec::apply(r, ElementOp::divide, real, {f, size}, f);
-  vec::apply(r, ElementOp::multiply, x.front().dtype, {x, f}, y);
+  vec::apply(r, ElementOp::divide, real, {vec::Factor(t), size}, size);
+  vec::apply(r, ElementOp::subtract, real, {vec::Factor(1.0), size}, size);
+  vec::apply(r, ElementOp::maximum, real, {size, 0.0}, size);
+  vec::apply(r, ElementOp::multiply, x.front().dtype, {x, size}, y);
+}
+
+// Real numbers: y = x - min(max(x, -t), t).
+void shrink_real(Recorder& r, const VectorSpace& side, const std::vector<View>& x, double t,
+                 const std::vector<View>& y) {
+  const DType real = x.front().dtype;
+  const std::vector<View> lost = side.temporaries(r, real);
+  vec::apply(r, ElementOp::maximum, real, {x, -t}, lost);
+  vec::apply(r, ElementOp::minimum, real, {lost, t}, lost);
+  vec::apply(r, ElementOp::subtract, real, {x, lost}, y);
 }
 
 // Shrinks the vectors along `axes` by t in length.
@@ -28,12 +38,13 @@ void shrink_groups(Recorder& r, const VectorSpace& side, const vec::Vector& x, d
                    const Axes& axes, const vec::Vector& y) {
   Axes normal;
   for (i64 a : axes) normal.push_back(normalize_axis(a, side.shape().size(), "prox.group"));
+  if (t == 0) return keep(r, x, y);
   const VectorSpace groups = side.reduced(normal);
-  const DType real = real_of(x.dtype());
-  const std::vector<View> all = vec::whole(r, x), size = groups.temporaries(r, real);
+  // In float64 the squares of all float32 neither overflow nor vanish.
+  const std::vector<View> all = vec::whole(r, x), size = groups.temporaries(r, DType::f64);
   record_norms2(r, side, groups, all, size);
-  vec::apply(r, ElementOp::sqrt, real, {size}, size);
-  shrink(r, groups, all, size, t, vec::whole(r, y));
+  vec::apply(r, ElementOp::sqrt, DType::f64, {size}, size);
+  shrink(r, all, size, t, vec::whole(r, y));
 }
 
 }  // namespace
@@ -41,14 +52,12 @@ void shrink_groups(Recorder& r, const VectorSpace& side, const vec::Vector& x, d
 namespace prox {
 
 Prox none() {
-  return {
-      .name = "none",
-      .record =
-          [](Recorder& r, const VectorSpace&, const vec::Vector& x, double, const vec::Vector& y) {
-            if (x.pieces.front().data() != y.pieces.front().data()) vec::copy(r, x, y);
-          },
-      .told_by_name = true,
-      .maker = "none"};
+  return {.name = "none",
+          .record = [](Recorder& r, const VectorSpace&, const vec::Vector& x, double,
+                       const vec::Vector& y) { keep(r, x, y); },
+          .told_by_name = true,
+          .reach = Prox::Reach::number,
+          .maker = "none"};
 }
 
 Prox l1(double lam) {
@@ -57,12 +66,15 @@ Prox l1(double lam) {
           .record =
               [lam](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
                     const vec::Vector& y) {
-                const std::vector<View> all = vec::whole(r, x),
-                                        size = side.temporaries(r, real_of(x.dtype()));
+                if (lam * t == 0) return keep(r, x, y);
+                const std::vector<View> all = vec::whole(r, x), to = vec::whole(r, y);
+                if (!is_complex(x.dtype())) return shrink_real(r, side, all, lam * t, to);
+                const std::vector<View> size = side.temporaries(r, real_of(x.dtype()));
                 vec::apply(r, ElementOp::absolute, x.dtype(), {all}, size);
-                shrink(r, side, all, size, lam * t, vec::whole(r, y));
+                shrink(r, all, size, lam * t, to);
               },
           .told_by_name = true,
+          .reach = Prox::Reach::number,
           .maker = "l1",
           .numbers = {lam}};
 }
@@ -78,6 +90,7 @@ Prox l2(double lam) {
                 shrink_groups(r, side, x, lam * t, all, y);
               },
           .told_by_name = true,
+          .reach = Prox::Reach::group,
           .maker = "l2",
           .numbers = {lam}};
 }
@@ -92,9 +105,11 @@ Prox l2_squared(double lam, const Array& center) {
                 if (!center) return;
                 const Array c = vec::copy_of("prox.l2_squared", "center", center, side.shape(),
                                              x.dtype(), side.base());
-                vec::add_scaled(r, side.pieces_of(c), lam * t / (1 + lam * t), y);
+                // As lam t / (1 + lam t), also where that product is infinite.
+                vec::add_scaled(r, side.pieces_of(c), 1 / (1 + 1 / (lam * t)), y);
               },
           .told_by_name = !center,
+          .reach = Prox::Reach::number,
           .maker = "l2_squared",
           .numbers = {lam},
           .center = center};
@@ -115,6 +130,7 @@ Prox nonneg() {
             }
           },
       .told_by_name = true,
+      .reach = Prox::Reach::number,
       .maker = "nonneg"};
 }
 
@@ -130,6 +146,7 @@ Prox box(double low, double high) {
             vec::apply(r, ElementOp::minimum, x.dtype(), {to, high}, to);
           },
       .told_by_name = true,
+      .reach = Prox::Reach::number,
       .maker = "box",
       .numbers = {low, high}};
 }
@@ -140,9 +157,10 @@ Prox group(double lam, const Axes& axes) {
           .record = [=](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
                         const vec::Vector& y) { shrink_groups(r, side, x, lam * t, axes, y); },
           .told_by_name = true,
+          .reach = Prox::Reach::group,
+          .axes = axes,
           .maker = "group",
-          .numbers = {lam},
-          .axes = axes};
+          .numbers = {lam}};
 }
 
 Prox function(std::string name, std::function<Array(const Array&, double)> call) {

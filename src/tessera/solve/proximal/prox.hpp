@@ -33,10 +33,15 @@ struct Prox {
   std::function<Array(const Array& v, double t, i64 iteration)> numbered{};
   // Two with steps and one name do the same: plans that have them are kept for the next solve.
   bool told_by_name = false;
+  // What a number of the result follows from: the same number of v; those of its group, which lies
+  // along `axes`, all of v without them; its block along the one axis of `axes`; anything in v.
+  // With vectors on disk each part of v that belongs together is mapped by itself.
+  enum class Reach : std::uint8_t { number, group, block, whole };
+  Reach reach = Reach::whole;
+  std::optional<Axes> axes{};
   // The function of prox:: that made it and its arguments, for pickles; none for a function.
   std::string maker{};
   std::vector<double> numbers{};
-  Axes axes{};
   Array center{};
   std::vector<Prox> parts{};  // of blocks
 };

@@ -141,7 +141,8 @@ Prox blocks(const std::vector<Block>& of, i64 axis) {
   if (numbered) p.numbered = [all](const Array& v, double t, i64 i) { return all.call(v, t, i); };
   p.told_by_name = recorded && told;
   p.maker = "blocks";
-  p.axes = {axis};
+  p.reach = Prox::Reach::block;
+  p.axes = Axes{axis};
   return p;
 }
 

@@ -83,9 +83,15 @@ StoredSolveResult stored_fista(const NamedLinop& A, const StoredArray& b, const 
 
 StoredSolveResult stored_pdhg(const NamedLinop& A, const StoredArray& b, const Prox& f,
                               const Prox& g, const StoredSolveOptions& options,
-                              const PdhgSettings& settings) {
+                              const PdhgSettings& settings,
+                              const std::vector<StoredPdhgTerm>& more) {
+  require<ArgumentError>(settings.more.empty(),
+                         "pdhg: with vectors on disk further terms are an argument of their own");
   const OnDiskSolve s("pdhg", b, options);
-  return s.result(pdhg(s.on(A), s.solve->stand_in(), f, g, s.options, settings));
+  PdhgSettings there = settings;
+  for (const StoredPdhgTerm& t : more)
+    there.more.push_back({s.on(t.K), t.f, t.b ? s.solve->stand_in(*t.b, t.b->dtype()) : Array()});
+  return s.result(pdhg(s.on(A), s.solve->stand_in(), f, g, s.options, there));
 }
 
 StoredEigenResult stored_power_method(const NamedLinop& A, const Space& space,

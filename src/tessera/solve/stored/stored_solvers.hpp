@@ -53,10 +53,17 @@ TESSERA_API StoredSolveResult stored_minres(const NamedLinop& A, const streaming
 TESSERA_API StoredSolveResult stored_fista(const NamedLinop& A, const streaming::StoredArray& b,
                                            const Prox& g, const StoredSolveOptions& options = {},
                                            const FistaSettings& settings = {});
+// Further terms of pdhg are `more` and not those of the settings.
+struct StoredPdhgTerm {
+  NamedLinop K;
+  Prox f = prox::l2_squared(1);
+  std::optional<streaming::StoredArray> b{};
+};
 TESSERA_API StoredSolveResult stored_pdhg(const NamedLinop& A, const streaming::StoredArray& b,
                                           const Prox& f, const Prox& g,
                                           const StoredSolveOptions& options = {},
-                                          const PdhgSettings& settings = {});
+                                          const PdhgSettings& settings = {},
+                                          const std::vector<StoredPdhgTerm>& more = {});
 // One problem: there are no axes. `space` is where the first vector is drawn without a first guess.
 TESSERA_API StoredEigenResult stored_power_method(const NamedLinop& A, const Space& space,
                                                   const PowerMethodSettings& settings,
