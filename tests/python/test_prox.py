@@ -3,9 +3,11 @@
 conditions of optimality hold; on every device, in every dtype, over pieces and ranks."""
 
 import doctest
+import pickle
 
 import numpy as np
 import pytest
+from random_maps import NAMES, ORDERED, drawn_map
 from support import on
 
 import tessera as ts
@@ -311,3 +313,115 @@ def test_examples_run():
         for test in doctest.DocTestFinder().find(found, found.__name__, globs={"ts": ts, "np": np}):
             runner.run(test, out=report.append)
     assert not report and runner.tries > 10, "".join(report)
+
+
+# --- all of them
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pickle_is_the_same_map(rng, name, dtype):
+    """The same numbers and the same name, by which plans and checkpoints know it; simplex(1.0, ()) is not simplex()."""
+    if dtype.startswith("complex") and name in ORDERED:
+        return
+    for shape in ((5,), (4, 3), (2, 5, 3)):
+        for _ in range(6):
+            made, v = drawn_map(rng, name, shape, dtype), numbers(rng, shape, dtype)
+            again = pickle.loads(pickle.dumps(made))
+            assert again.name == made.name
+            assert again(v, 0.7).numpy().tobytes() == made(v, 0.7).numpy().tobytes(), made
+
+
+def test_no_axes_given_and_no_axes_are_two_things():
+    for made, wanted in ((p.simplex(1.0), [0.0, 1.0]), (p.simplex(1.0, ()), [1.0, 1.0])):
+        for m in (made, pickle.loads(pickle.dumps(made)), p.blocks([(2, made)])):
+            np.testing.assert_allclose(m([3.0, 4.0]).numpy(), wanted, atol=1e-12)
+
+
+def far_apart(dtype):
+    """Arrays of huge and tiny numbers, with a length about which a threshold is."""
+    large, small = (1e38, 1e-42) if dtype == "float32" else (1e150, 1e-150)
+    for v in ([1, 0], [1, -0.75, 0.5], [1, 1e-9, -1], [1], [-1, -0.5], [0.25, 0.5, 0.5, 1]):
+        for scale in (large, small, large**0.6, small**0.6, 1.0):
+            yield (np.array(v) * scale).astype(dtype), scale
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_huge_and_tiny_numbers(device, dtype):
+    eps = 1e-5 if dtype == "float32" else 1e-12
+    for v, scale in far_apart(dtype):
+        wide = v.astype(np.longdouble)
+        length = np.sqrt(np.sum((wide / scale) ** 2)) * scale
+
+        least_of_all = 4 * np.spacing(np.abs(v).max())  # where numbers have few digits left
+
+        def check(m, wanted, t=1.0, v=v, least=least_of_all):
+            x = m(on(device, v), t).numpy()
+            error = np.abs(x.astype(np.longdouble) - wanted)
+            assert np.all(error <= eps * np.abs(v).max() + least), (m, v, x, wanted)
+
+        for part in (0.0, 0.3, 0.999, 1.5):
+            soft = np.sign(wide) * np.maximum(np.abs(wide) - np.longdouble(part * scale), 0)
+            check(p.l1(part * scale), soft)
+            check(p.l1(part), soft, scale)
+            shrunk = wide * np.maximum(1 - np.longdouble(part * scale) / length, 0)
+            check(p.l2(part * scale), shrunk)
+            check(p.group(part * scale, 0), shrunk)
+            check(p.group(part * scale, ()), soft)
+            check(p.l2_squared(part, on(device, v)), wide)
+            check(p.l2_squared(part), wide / (1 + np.longdouble(part)))
+        check(p.box(-0.6 * scale, 0.3 * scale), np.clip(wide, np.longdouble(-0.6 * scale), np.longdouble(0.3 * scale)))
+        check(p.nonneg(), np.maximum(wide, 0))
+        check(p.none(), wide)
+        for total in (0.1, 1.0, 3.0):
+            # In units of the larger of both, so that the reference itself loses nothing.
+            top = wide.max()
+            for at in {scale, 1.0}:
+                if np.dtype(dtype).type(total * at) == 0 or total * at > 1e38:
+                    continue
+                wanted = sorted_projection(wide - top, np.longdouble(total * at))
+                check(p.simplex(total * at), wanted, least=eps * total * at + least_of_all)
+        check(p.l2_squared(1e308, on(device, v)), wide, 100.0)
+    one = p.simplex(1.0)(on(device, np.array([1e20, 0], dtype))).numpy()
+    assert one.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_number_that_is_none_stays_in_its_group(device, rng, dtype):
+    """NaN comes out where it went in, in all of its group, and nowhere else."""
+    v = numbers(rng, (3, 4), dtype)
+    spoilt = v.copy()
+    spoilt[1, 2] = np.nan
+    number, row, everything = np.zeros((3, 4), bool), np.zeros((3, 4), bool), np.ones((3, 4), bool)
+    number[1, 2] = row[1] = True
+    cases = [(p.none(), number), (p.l1(0.3), number), (p.l2_squared(0.3), number), (p.l2(0.3), everything)]
+    cases += [
+        (p.nonneg(), number),
+        (p.group(0.3, 1), row),
+        (p.group(0.3, ()), number),
+        (p.group(0.3, (0, 1)), everything),
+    ]
+    cases += [(p.blocks([(1, p.l2(0.3)), (1, p.l2(0.3)), (1, p.l1(0.3))]), row)]
+    if not dtype.startswith("complex"):
+        cases += [(p.box(-0.3, 0.3), number), (p.simplex(1.0, 1), row), (p.simplex(1.0), everything)]
+    for m, reached in cases:
+        x, whole = m(on(device, spoilt), 0.7).numpy(), m(on(device, v), 0.7).numpy()
+        assert np.array_equal(np.isnan(x), reached), m
+        np.testing.assert_allclose(x[~reached], whole[~reached], rtol=1e-6)
+
+
+def test_infinite_numbers():
+    inf = np.inf
+    v = np.array([inf, -inf, 1.0, -0.25])
+    assert p.l1(0.5)(v).tolist() == [inf, -inf, 0.5, 0.0]
+    assert p.l1(inf)(np.array([3.0, -1e300])).tolist() == [0.0, 0.0]
+    assert p.box(-2.0, 0.5)(v).tolist() == [0.5, -2.0, 0.5, -0.25]
+    assert p.nonneg()(v).tolist() == [inf, 0.0, 1.0, 0.0]
+    assert p.none()(v).tolist() == v.tolist()
+    assert p.simplex(1.0)(np.array([-inf, 3.0, 3.0])).tolist() == [0.0, 0.5, 0.5]
+
+
+def test_an_axis_that_is_not_there_is_refused_whatever_the_threshold():
+    for made in (p.group(0.0, 3), p.group(1.0, 3), p.blocks([(3, p.group(0.0, -2))])):
+        with pytest.raises((ValueError, IndexError), match="axis|axes"):
+            made(np.ones(3))

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from random_maps import FUNCTIONS, NAMES, ORDERED, drawn_map
 from support import host_memory
 
 import tessera as ts
@@ -84,6 +85,92 @@ def test_iterations_are_those_of_memory(which, dtype, guess):
     here = run(A, b, x0=x0, **more)
     there = run(A, ts.stored.array(b), x0=ts.stored.array(x0) if guess else None, **more)
     close(there, here, dtype)
+
+
+# Bytes beside what is in use: boxes of a few rows, tiles of the vectors cut in parts, and all at once.
+BUDGETS = [2 * MIB, 4 * MIB, 40 * MIB]
+
+
+def same_vector(there, here, dtype, what):
+    assert there.dtype == here.dtype
+    there, here = there.numpy(), here.numpy()
+    size = np.abs(here).max() + 1
+    tolerance = (1e-4 if dtype in ("float32", "complex64") else 1e-9) * size
+    assert np.all(np.abs(there - here) <= tolerance), (what, np.abs(there - here).max())
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in FUNCTIONS])
+def test_every_map_is_that_of_memory(name, dtype, budget):
+    """Whatever groups a map has, and however the vectors are cut: nothing but the map is done in one iteration."""
+    if name in ORDERED and dtype.startswith("complex"):
+        return
+    rng = np.random.default_rng([NAMES.index(name), DTYPES.index(dtype), budget])
+    for shape in ((41, 7, 90), (20_000,), (3, 3000)):
+        b, A = numbers(shape, dtype, 3), ts.Identity(tuple("XYZ"[: len(shape)]))
+        g = drawn_map(rng, name, shape, dtype)
+        once = {"step": 1.0, "maxiter": 1, "rtol": 0.0}
+        here = ts.solve.fista(A, b, g, **once).x
+        data = ts.solve.pdhg(A, b, g, P.none(), tau=0.5, sigma=0.7, maxiter=2, rtol=0.0).x
+        with host_memory(budget):
+            on_disk = ts.stored.array(b)
+            same_vector(ts.solve.fista(A, on_disk, g, **once).x, here, dtype, g)
+            there = ts.solve.pdhg(A, on_disk, g, P.none(), tau=0.5, sigma=0.7, maxiter=2, rtol=0.0).x
+            same_vector(there, data, dtype, g)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_group_of_a_vector_larger_than_memory(dtype):
+    """Vectors of 2 or 4 MiB with room for 1: all numbers are one group, or those of a block are."""
+    b = numbers((4, 1 << 17), dtype, 12)
+    A, stored = ts.Identity(("X", "Y")), ts.stored.array(b)
+    maps = [P.simplex(1000.0), P.simplex(10.0, (0, 1)), P.l2(1000.0), P.group(1000.0, (1, 0))]
+    maps.append(
+        P.blocks(
+            [(1, P.simplex(3.0)), (2, P.l2(500.0)), (1, P.blocks([(1 << 16, P.l1(0.3)), (1 << 16, P.l2(300.0))], 1))]
+        )
+    )
+    for g in maps:
+        here = ts.solve.fista(A, b, g, step=1.0, maxiter=1).x
+        with host_memory(MIB):
+            there = ts.solve.fista(A, stored, g, step=1.0, maxiter=1).x
+        same_vector(there, here, dtype, g)
+    with host_memory(MIB), pytest.raises(ts.OutOfMemory):
+        ts.solve.fista(A, stored, P.group(1.0, 1), step=1.0, maxiter=1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_several_terms(dtype, tmp_path):
+    """Each with vectors of its own shape and a right side of its own, or none; and a checkpoint of them."""
+    x_shape = (7, 5)
+    A, D = tall(dtype), ts.FiniteDifference("N", ("T", "N"))
+    W = ts.Diagonal(numbers(x_shape, dtype, 13), ("T", "N"))
+    b, c = numbers((7, 9), dtype, 3), numbers(x_shape, dtype, 14)
+    x0 = numbers(x_shape, dtype, 15)
+    operators, f, g = [A, W, D], [None, P.l1(0.4), P.group(0.3, 1)], P.l2_squared(0.1)
+    for guess in (None, x0):
+        for more in ({"tau": 0.1, "sigma": 0.2}, {}):
+            run = lambda y, z, n=5, more=more, **o: ts.solve.pdhg(  # noqa: E731
+                operators, [y, z, None], f, g, rtol=0.0, maxiter=n, **more, **o
+            )
+            here = run(b, c, x0=guess)
+            on_disk = ts.stored.array(b), ts.stored.array(c)
+            close(run(*on_disk, x0=None if guess is None else ts.stored.array(guess)), here, dtype)
+            close(run(b, on_disk[1], x0=guess), here, dtype)
+            close(run(on_disk[0], c, x0=guess), here, dtype)
+    path = tmp_path / "c.npz"
+    whole = run(*on_disk)
+    run(*on_disk, n=2, checkpoint=path)
+    assert np.array_equal(run(*on_disk, checkpoint=path).x.numpy(), whole.x.numpy())
+    with pytest.raises(ts.ArgumentError, match="another problem: b 1 is not the same"):
+        run(on_disk[0], ts.stored.array(c + 1), checkpoint=path)
+    with pytest.raises(ts.ArgumentError, match="3 operators beside 2 of b"):
+        ts.solve.pdhg(operators, list(on_disk), f, g)
+    with pytest.raises(ts.ShapeError, match="operator 1.*beside a b of"):
+        run(on_disk[0], ts.stored.array(c[:, :2].copy()))
+    with pytest.raises(ts.ArgumentError, match="'function' is a function"):
+        ts.solve.pdhg(operators, [*on_disk, None], [None, lambda v, t: v, None], g)
 
 
 @pytest.mark.parametrize("which", ["cg", "minres", "lsqr", "lsmr", "l1"])
@@ -329,6 +416,28 @@ def test_refusals():
     A, b = tall("float64"), ts.stored.array(numbers((7, 9), "float64", 3))
     with pytest.raises(ts.ArgumentError, match="fista: the proximal map 'function' is a function"):
         ts.solve.fista(A, b, lambda v, t: v)
+    for within in (
+        P.blocks([(3, P.l1(1.0)), (4, lambda v, t: v)]),
+        P.blocks([(7, P.blocks([(9, lambda v, t: v)], 1))]),
+    ):
+        with pytest.raises(ts.ArgumentError, match="fista: the proximal map 'function' is a function"):
+            ts.solve.fista(ts.Identity(("T", "M")), b, within, callback=lambda i: pytest.fail("the solve began"))
+    for name in FUNCTIONS:
+        with pytest.raises(ts.ArgumentError, match=f"fista: the proximal map '{name}.*is a function"):
+            ts.solve.fista(A, b, getattr(P, name)(1.0))
+    for wrong in (
+        P.blocks([(3, P.l1(1.0))]),
+        P.l2_squared(1.0, np.ones((3, 9))),
+        P.blocks([(7, P.l2_squared(1.0, np.ones(2)))]),
+    ):
+        with pytest.raises(ts.ShapeError, match="blocks of 3 in all|center has shape"):
+            ts.solve.fista(ts.Identity(("T", "M")), b, wrong)
+    for wrong in (P.group(1.0, 2), P.simplex(1.0, -3), P.blocks([(7, P.group(1.0, 5))]), P.blocks([(7, P.l1(1.0))], 3)):
+        with pytest.raises((ValueError, IndexError), match="axis|axes"):
+            ts.solve.fista(ts.Identity(("T", "M")), b, wrong)
+    with pytest.raises(ts.DTypeError, match="complex numbers have no order"):
+        z = ts.stored.array(numbers((7, 9), "complex128", 3))
+        ts.solve.fista(ts.Identity(("T", "M")), z, P.blocks([(6, P.l1(1.0)), (1, P.simplex())]))
     with pytest.raises(ts.ShapeError, match="minres: Dense.*must map b's shape to itself"):
         ts.solve.minres(A, ts.stored.zeros((7, 5)))
     with pytest.raises(ts.ShapeError, match="lsqr: x0 has shape"):
