@@ -199,6 +199,26 @@ def test_tiles_are_computed_on_devices(resident):
     same(F.N(x, out=poisoned(again)), again, False, F.tree())
 
 
+def test_a_job_on_other_devices_is_another_job(tmp_path):
+    """Devices may round in other ways: what one began none other ends."""
+    make, image = sense()
+    A = make(np.asarray)
+    x, whole = ts.stored.array(image, tmp_path / "x"), A(image).numpy()
+    on_first, on_second = (ts.fit(A, x, budget={"cpu": "100KiB", device: "1MiB"}) for device in ("sim:0", "sim:1"))
+    try:
+        ts._tessera._stored_mark_interval(0.0)
+        ts._tessera._stored_faults("error", 12)
+        with pytest.raises(OSError):
+            ts.stored.apply(on_first, x, path=tmp_path / "y")
+    finally:
+        ts._tessera._stored_faults("", 0)
+        ts._tessera._stored_mark_interval(1.0)
+    assert (tmp_path / "y.job").exists()
+    with pytest.raises(ts.ArgumentError, match="another job"):
+        ts.stored.apply(on_second, x, path=tmp_path / "y")
+    assert np.array_equal(ts.stored.apply(on_first, x, path=tmp_path / "y").numpy(), whole)
+
+
 def test_where_results_come_to_lie():
     D = ts.Diagonal(np.arange(1.0, 5), ("X",))
     x = ts.stored.ones((1000, 4))

@@ -171,9 +171,9 @@ StoredArray apply_operator(const NamedLinop& a, const StoredArray& x, const Appl
                            const std::string& path) {
   const StorePtr from = x.store();
   const auto facts = [&] {
-    return JobFacts{{"operation", cat("apply with a budget of ", options.budget)},
-                    {"operator", version_of(a)},
-                    {"source", from->version()}};
+    std::string bytes = cat("apply with a budget of ", options.budget);
+    for (const auto& [device, most] : options.devices) bytes += cat(", ", most, " on ", device);
+    return JobFacts{{"operation", bytes}, {"operator", version_of(a)}, {"source", from->version()}};
   };
   return StoredArray(result_store(
       {path, facts, a.output_shape(x.shape()), a.output_dtype(x.dtype())},

@@ -75,7 +75,10 @@ JobFile::JobFile(std::string path) : path_(std::move(path)) {
     handle_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     require<IoError>(handle_ >= 0, "cannot open '", path_, "': ", std::strerror(errno));
     if (flock(handle_, LOCK_EX | LOCK_NB) != 0) {
+      const int why = errno;
       close(handle_);
+      require<IoError>(why == EWOULDBLOCK, "cannot lock '", path_, "': ", std::strerror(why),
+                       "; a job needs a file system with locks");
       throw IoError(cat("'", path_, "': another process works on this job"));
     }
     if (has_name(handle_, path_)) break;
