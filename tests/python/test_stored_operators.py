@@ -207,7 +207,11 @@ def test_a_job_on_other_devices_is_another_job(tmp_path):
     on_first, on_second = (ts.fit(A, x, budget={"cpu": "100KiB", device: "1MiB"}) for device in ("sim:0", "sim:1"))
     try:
         ts._tessera._stored_mark_interval(0.0)
-        ts._tessera._stored_faults("error", 12)
+        ts._tessera._stored_faults("ended", 0)
+        ts.stored.apply(on_first, x, path=tmp_path / "z")
+        reads = ts._tessera._stored_faults("error", 0)
+        assert reads > 3
+        ts._tessera._stored_faults("ended", reads - 1)
         with pytest.raises(OSError):
             ts.stored.apply(on_first, x, path=tmp_path / "y")
     finally:
