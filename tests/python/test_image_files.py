@@ -69,6 +69,36 @@ def test_places_and_byte_orders_of_others(order, method, unit, rng, tmp_path):
         np.testing.assert_allclose(place, wanted, atol=2e-5 * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_nifti_places_by_each_method(seed, tmp_path):
+    """With a sform, a qform, both or none of them, beside nibabel; without any, voxels along the axes."""
+    nibabel = pytest.importorskip("nibabel")
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0] * rng.choice([-1, 1], 3)  # reflections as well: qfac -1
+    sizes = rng.uniform(0.5, 4, 3)
+    affine = np.eye(4)
+    affine[:3, :3], affine[:3, 3] = turn * sizes, rng.uniform(-100, 100, 3)
+    if seed in (0, 1):  # half a turn: the first part of the quaternion is nothing
+        affine[:3, :3] = np.diag([-1, -1, 1 - 2 * seed])[:, [0, 2, 1]] * sizes
+    im.save_nifti(tmp_path / "x.nii", rng.random((4, 3, 2)))
+    read = nibabel.load(tmp_path / "x.nii")
+    sform, qform = [(0, 1), (0, 2), (1, 1), (2, 0)][seed % 4]
+    other = affine.copy()
+    other[:3, 3] += 1
+    read.header.set_qform(affine, qform)
+    read.header.set_sform(other, sform)
+    read.header["vox_offset"] = 352
+    head = read.header.binaryblock
+    content = (tmp_path / "x.nii").read_bytes()
+    (tmp_path / "x.nii").write_bytes(head + content[len(head) :])
+    want = nibabel.load(tmp_path / "x.nii").affine
+    np.testing.assert_allclose(want, affine if sform == 0 else other, atol=1e-4)
+    np.testing.assert_allclose(im.load_nifti(tmp_path / "x.nii")[1], want, atol=1e-4)
+    read.header["sform_code"] = read.header["qform_code"] = 0
+    (tmp_path / "x.nii").write_bytes(read.header.binaryblock + content[len(head) :])
+    np.testing.assert_allclose(im.load_nifti(tmp_path / "x.nii")[1], np.diag([*sizes, 1]), atol=1e-4)
+
+
 def test_hostile_nifti(tmp_path):
     im.save_nifti(tmp_path / "x.nii", np.ones((3, 4), np.float32))
     good = (tmp_path / "x.nii").read_bytes()
@@ -86,14 +116,22 @@ def test_hostile_nifti(tmp_path):
         changed(42, b"\xff\x7f\xff\x7f"): "tells",
         changed(70, b"\x63\0"): "type 99",
         changed(108, b"\0\0\xc0\x7f"): "begin at byte nan",
+        changed(280, b"\0\0\xc0\x7f"): "voxels lie is not finite",
         changed(284, b"\0\0\xc0\x7f"): "voxels lie is not finite",
     }.items():
         (tmp_path / "y.nii").write_bytes(content)
-        with pytest.raises(ts.IoError, match=words):
+        with pytest.raises(ts.IoError, match=words) as refused:
             im.load_nifti(tmp_path / "y.nii")
+        assert str(refused.value).count("load_nifti") == str(refused.value).count("y.nii") == 1
     (tmp_path / "y.nii.gz").write_bytes(gzip.compress(good)[:-20])
     with pytest.raises(ts.IoError, match="y.nii.gz"):
         im.load_nifti(tmp_path / "y.nii.gz")
+    # A few bytes that promise gigabytes are refused before any of them is unpacked.
+    (tmp_path / "y.nii.gz").write_bytes(gzip.compress(changed(42, b"\xff\x7f\xff\x7f\xff\x7f") + bytes(1 << 20)))
+    with pytest.raises(ts.IoError, match=r"y.nii.gz of \d+ bytes cannot hold \d+"):
+        im.load_nifti(tmp_path / "y.nii.gz")
+    im.save_nifti(tmp_path / "y.nii.gz", np.zeros((200, 200, 200)))  # as dense as files become
+    assert im.load_nifti(tmp_path / "y.nii.gz")[0].shape == (200, 200, 200)
     with pytest.raises(ts.IoError, match="none.nii"):
         im.load_nifti(tmp_path / "none.nii")
     for bad in (np.ones((0, 2)), np.ones(2, bool), np.ones(40000)):
@@ -127,6 +165,63 @@ def test_images_that_are_no_images(name, tmp_path):
         im.load_image(tmp_path / name)
     with pytest.raises(ts.ArgumentError, match=r"x\.jpeg.*\.nii"):
         im.load_image("x.jpeg")
+
+
+def test_entries_that_are_no_images(tmp_path):
+    """An 'image' that is there but is a group, text, records or a reference to nothing; arrays of text."""
+    h5py = pytest.importorskip("h5py")
+    for number, value in enumerate(["text", [b"a", b"b"], np.zeros(2, "f4,i4"), None, h5py.Empty("f4"), "link"]):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as file:
+            if value is None:
+                file.create_group("image")
+            elif isinstance(value, str) and value == "link":
+                file["image"] = h5py.SoftLink("/nowhere")
+            else:
+                file["image"] = value
+        with pytest.raises(ts.IoError, match=rf"load_image: .*{number}\.h5"):
+            im.load_image(tmp_path / f"{number}.h5")
+    np.save(tmp_path / "x.npy", np.array(["a"]))
+    with pytest.raises(ts.IoError, match="load_image: .*x.npy"):
+        im.load_image(tmp_path / "x.npy")
+
+
+def test_a_failure_while_writing_leaves_nothing_beside(tmp_path, monkeypatch):
+    """Whatever ends it, of any type, and whichever file it is; the old one stays as it was."""
+    from tessera.imaging import _beside
+
+    kinds = [".npy", ".nii", ".nii.gz", ".cfl", ".h5", ".png", ".html", ".json"]
+    for end in kinds:
+        (tmp_path / f"x{end}").write_text("old")
+    for failure in (OSError(28, "No space left on device"), TypeError("text"), KeyboardInterrupt()):
+
+        def broken(*_, what=failure):
+            raise what
+
+        monkeypatch.setattr(_beside.os, "replace", broken)
+        for end in kinds:
+            with pytest.raises(ts.IoError if isinstance(failure, OSError) else type(failure)):
+                write(tmp_path / f"x{end}")
+        monkeypatch.undo()
+        assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {f"x{end}": "old" for end in kinds}
+    for end in (".h5", ".npy", ".cfl", ".nii", ".dcm"):
+        with pytest.raises(ts.ArgumentError, match="save_image: .*expected numbers"):
+            im.save_image(tmp_path / f"y{end}", np.array([["a"]]))
+    assert len(list(tmp_path.iterdir())) == len(kinds)
+
+
+def write(path):
+    from tessera.imaging._recon_parts import write_json
+
+    if path.suffix == ".png":
+        im.save_png(path, np.zeros((2, 2), np.uint8))
+    elif path.suffix == ".html":
+        im.view(np.zeros((2, 2)), path)
+    elif path.suffix == ".json":
+        write_json(path, {})
+    else:
+        if path.suffix == ".h5":
+            pytest.importorskip("h5py")
+        im.save_image(path, np.zeros((2, 2)))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError, IoError
+from ._beside import beside
 
 _LONGEST_HEADER = 1 << 20  # bytes; a header is a few lines
 
@@ -36,13 +37,8 @@ def save_cfl(path: str | os.PathLike[str], array: Any) -> None:
     # Written beside and renamed: a reader sees the old pair or the new one, and the payload never after its header.
     parts = ((payload, x.tobytes), (header, lambda: _header(x.shape)))
     for target, content in parts:
-        beside = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            beside.write_bytes(content())
-            os.replace(beside, target)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            raise IoError(f"save_cfl: {target}: {error.strerror}") from None
+        with beside(target, "save_cfl") as part:
+            pathlib.Path(part).write_bytes(content())
 
 
 def _header(shape: tuple[int, ...]) -> bytes:

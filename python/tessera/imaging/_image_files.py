@@ -12,6 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, IoError, NotAvailable
+from ._beside import beside
 from ._dicom import load_dicom, pydicom_of, save_dicom
 from ._files import load_cfl, save_cfl
 from ._nifti import load_nifti, save_nifti
@@ -52,6 +53,8 @@ def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
     """
     name, x = os.fspath(path), np.asarray(image)
     kind = ending(name)
+    if x.dtype.kind not in "biufc":
+        raise ArgumentError(f"save_image: {name}: {x.dtype} of shape {x.shape}; expected numbers")
     if kind in (".nii", ".nii.gz"):
         real = x if x.dtype.kind in "fiu" and x.dtype.itemsize <= 4 else np.abs(x).astype(np.float32)
         save_nifti(name, real, affine)
@@ -62,21 +65,15 @@ def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
     elif kind == ".tessera":
         ts.save(name, {"image": ts.asarray(x)})
     else:
-        beside = f"{name}.{os.getpid()}.part"
-        try:
+        with beside(name, "save_image") as part:
             if kind == ".npy":
-                with open(beside, "wb") as file:
+                with open(part, "wb") as file:
                     np.save(file, x)
             else:
-                with _h5py(name).File(beside, "w") as file:
+                with _h5py(name).File(part, "w") as file:
                     file["image"] = x
                     if affine is not None:
                         file["image"].attrs["affine"] = np.asarray(affine)
-            os.replace(beside, name)
-        except OSError as error:
-            if os.path.exists(beside):
-                os.unlink(beside)
-            raise IoError(f"save_image: {name}: {error}") from None
 
 
 def load_image(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
@@ -95,13 +92,21 @@ def load_image(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     if kind == ".cfl":
         return load_cfl(name)
     try:
-        if kind == ".npy":
-            return np.asarray(np.load(name, allow_pickle=False))
-        if kind == ".tessera":
-            return np.asarray(ts.open_snapshot(name)["image"])
-        with _h5py(name).File(name, "r") as file:
-            if "image" not in file:
-                raise IoError(f"load_image: {name} has no dataset 'image'")
-            return np.asarray(file["image"])
-    except (OSError, ValueError, EOFError, KeyError) as error:
+        image = _loaded(name, kind)
+    except (OSError, ValueError, EOFError, KeyError, TypeError) as error:
         raise error if isinstance(error, ts.Error) else IoError(f"load_image: {name}: {error}") from None
+    if image.dtype.kind not in "biufc":
+        raise IoError(f"load_image: {name}: {image.dtype} of shape {image.shape}; expected numbers")
+    return image
+
+
+def _loaded(name: str, kind: str) -> npt.NDArray[Any]:
+    if kind == ".npy":
+        return np.asarray(np.load(name, allow_pickle=False))
+    if kind == ".tessera":
+        return np.asarray(ts.open_snapshot(name)["image"])
+    h5py = _h5py(name)
+    with h5py.File(name, "r") as file:
+        if not isinstance(file.get("image"), h5py.Dataset):
+            raise IoError(f"load_image: {name} has no dataset 'image'")
+        return np.asarray(file["image"])

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import ArgumentError, IoError
+from .. import ArgumentError
+from ._beside import beside
 from ._ismrmrd_layout import COUNTERS, HEAD, NOISE, h5py_of, write_header
 
 
@@ -64,24 +65,16 @@ def save_ismrmrd(
                 records.append(_record(frames[t, :, r], along[r, :, ::-1], steps=(r, 0), repetition=t))
     floats = h5py.vlen_dtype(np.dtype("<f4"))
     kind = np.dtype([("head", HEAD), ("traj", floats), ("data", floats)])
-    name = os.fspath(path)
-    beside = f"{name}.{os.getpid()}.part"
     coils = len(data) if points is None else data.shape[-3]
     text = write_header("cartesian" if points is None else trajectory, matrix, coils, len(records))
-    try:
-        with h5py.File(beside, "w") as file:
-            group = file.create_group(dataset)
-            group.create_dataset("xml", data=np.array([text], object), dtype=h5py.string_dtype())
-            out = group.create_dataset("data", (len(records),), kind, maxshape=(None,))
-            for i, record in enumerate(records):
-                one = np.empty(1, kind)
-                one[0] = record
-                out[i] = one[0]
-        os.replace(beside, name)
-    except OSError as error:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise IoError(f"save_ismrmrd: {name}: {error}") from None
+    with beside(path, "save_ismrmrd") as part, h5py.File(part, "w") as file:
+        group = file.create_group(dataset)
+        group.create_dataset("xml", data=np.array([text], object), dtype=h5py.string_dtype())
+        out = group.create_dataset("data", (len(records),), kind, maxshape=(None,))
+        for i, record in enumerate(records):
+            one = np.empty(1, kind)
+            one[0] = record
+            out[i] = one[0]
 
 
 def _record(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError, IoError
+from ._beside import beside
 
 _HEAD = np.dtype(
     [
@@ -49,6 +50,7 @@ _CODES = {2: "u1", 4: "<i2", 8: "<i4", 16: "<f4", 32: "<c8", 64: "<f8", 256: "i1
 _MILLIMETRES = 2
 _SIZES = {1: 1000.0, _MILLIMETRES: 1.0, 3: 0.001}  # of the units of places: metres, millimetres, micrometres
 _SCANNER = 1  # what an affine refers to
+_DENSEST = 1040  # bytes that one of a compressed file can stand for, and a little: deflate's own limit is 1032
 
 
 def save_nifti(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
@@ -82,19 +84,11 @@ def save_nifti(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
     head["pixdim"][1:4] = np.linalg.norm(place[:3, :3], axis=0)
     head["scl_slope"], head["xyzt_units"], head["sform_code"] = 1, _MILLIMETRES, _SCANNER
     head["srow"] = place[:3]
-    beside = f"{name}.{os.getpid()}.part"
-    content = head.tobytes() + bytes(4)
-    try:
-        with open(beside, "wb") as raw:
-            # Without a time in the head, the same image makes the same file.
-            with gzip.GzipFile("", "wb", 6, raw, mtime=0) if name.endswith(".gz") else raw as file:
-                file.write(content)
-                file.write(np.ascontiguousarray(x.astype(x.dtype.newbyteorder("<"), copy=False)).data)
-        os.replace(beside, name)
-    except OSError as error:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise IoError(f"save_nifti: {name}: {error.strerror}") from None
+    with beside(name, "save_nifti") as part, open(part, "wb") as raw:
+        # Without a time in the head, the same image makes the same file.
+        with gzip.GzipFile("", "wb", 6, raw, mtime=0) if name.endswith(".gz") else raw as file:
+            file.write(head.tobytes() + bytes(4))
+            file.write(np.ascontiguousarray(x.astype(x.dtype.newbyteorder("<"), copy=False)).data)
 
 
 def load_nifti(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
@@ -116,10 +110,12 @@ def load_nifti(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDAr
             head = np.frombuffer(text, _HEAD.newbyteorder(order))[0]
             shape, dtype, begin = _layout(name, head, order)
             wanted = math.prod(shape) * dtype.itemsize
+            if name.endswith(".gz") and wanted > _DENSEST * os.path.getsize(name):
+                raise IoError(f"load_nifti: {name} of {os.path.getsize(name)} bytes cannot hold {wanted} of samples")
             file.seek(begin)
             content = _read(file, wanted)
     except (OSError, EOFError, zlib.error) as error:
-        raise IoError(f"load_nifti: {name}: {error}") from None
+        raise error if isinstance(error, IoError) else IoError(f"load_nifti: {name}: {error}") from None
     if len(content) < wanted:
         raise IoError(f"load_nifti: {name} has {len(content)} bytes of samples; its head tells {wanted}")
     own = np.dtype(dtype.str[1:])  # of this machine
@@ -138,25 +134,30 @@ def _affine(name: str, head: Any) -> npt.NDArray[np.float64]:
     if head["sform_code"] > 0:
         affine[:3] = head["srow"]
     elif head["qform_code"] > 0:
-        b, c, d, *corner = (float(v) for v in head["quatern"])
-        a = math.sqrt(max(0.0, 1 - b * b - c * c - d * d))
-        if a < 3e-4:  # half a turn, of which rounding leaves no more: the rest is a rotation by itself
-            length = math.hypot(b, c, d)
-            a, b, c, d = 0.0, b / length, c / length, d / length
-        turned = [
-            [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
-            [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
-            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c],
-        ]
         flip = -1.0 if head["pixdim"][0] < 0 else 1.0  # of the third axis: a rotation has no mirror image
-        affine[:3, :3] = np.array(turned) * steps * [1.0, 1.0, flip]
-        affine[:3, 3] = corner
+        affine[:3, :3] = _turned(head["quatern"][:3].astype(float)) * steps * [1.0, 1.0, flip]
+        affine[:3, 3] = head["quatern"][3:]
     else:
         affine[:3, :3] = np.diag(steps)
     if not np.isfinite(affine).all():
         raise IoError(f"load_nifti: {name}: where its voxels lie is not finite")
     affine[:3] *= _SIZES.get(int(head["xyzt_units"]) & 7, 1.0)
     return affine
+
+
+def _turned(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The rotation of a quaternion of length one whose first part, not negative, is left out."""
+    length = float(vector @ vector)
+    half = 1 - length < 1e-7  # a turn by half a circle, as far as single precision can tell: the standard's own limit
+    b, c, d = vector / math.sqrt(length) if half else vector
+    a = 0.0 if half else math.sqrt(1 - length)
+    return np.array(
+        [
+            [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+            [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
+            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - c * c - b * b],
+        ]
+    )
 
 
 def _read(file: Any, wanted: int) -> bytes:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import ArgumentError, IoError
+from .. import ArgumentError
 from .._png import grey, png
+from ._beside import beside
 
 
 def save_png(path: str | os.PathLike[str], pixels: Any) -> None:
@@ -26,16 +27,8 @@ def save_png(path: str | os.PathLike[str], pixels: Any) -> None:
         raise ArgumentError(
             f"save_png: {x.dtype} of shape {x.shape}; expected uint8 of (height, width) or (height, width, 3)"
         )
-    name = os.fspath(path)
-    beside = f"{name}.{os.getpid()}.part"
-    try:
-        with open(beside, "wb") as file:
-            file.write(png(x))
-        os.replace(beside, name)
-    except OSError as error:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise IoError(f"save_png: {name}: {error.strerror}") from None
+    with beside(path, "save_png") as part, open(part, "wb") as file:
+        file.write(png(x))
 
 
 def preview(image: Any, most: int = 16) -> npt.NDArray[np.uint8]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ import numpy.typing as npt
 
 import tessera as ts
 
+from .. import IoError
+from ._beside import beside
 from ._ismrmrd import Scan
 from ._recipes import sense_operator
 
@@ -48,14 +49,33 @@ def cropped(image: npt.NDArray[Any], sizes: tuple[int, ...]) -> npt.NDArray[Any]
 
 def write_array(path: Path, array: npt.NDArray[Any]) -> None:
     """A .npy file, there whole or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    with open(beside, "wb") as file:
+    with beside(path, "recon") as part, open(part, "wb") as file:
         np.save(file, array)
-    os.replace(beside, path)
+
+
+def read_array(path: Path, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """What :func:`write_array` wrote, refused by name where somebody else has."""
+    try:
+        found = np.asarray(np.load(path, allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise IoError(f"recon: {path} is no stage: {error}; remove {path.parent}") from None
+    if found.shape != shape or found.dtype != np.complex64:
+        raise IoError(f"recon: {path}: {found.dtype} of {found.shape}; a stage of {shape} in complex64 was expected")
+    return found
 
 
 def write_json(path: Path, value: Any) -> None:
     """A .json file, there whole or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(json.dumps(value, indent=1, default=str))
-    os.replace(beside, path)
+    with beside(path, "recon") as part:
+        Path(part).write_text(json.dumps(value, indent=1, default=str))
+
+
+def read_json(path: Path, kind: Any) -> Any:
+    """What :func:`write_json` wrote, of this kind; refused by name where somebody else has."""
+    try:
+        value = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise IoError(f"recon: {path} is no stage: {error}; remove {path.parent}") from None
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise IoError(f"recon: {path} is no stage: it holds {str(value)[:40]!r}; remove {path.parent}")
+    return value

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import ArgumentError, IoError
+from .. import ArgumentError
+from ._beside import beside
 from ._image_files import load_image
 from ._pictures import grey
 
@@ -111,15 +112,8 @@ def view(image: Any, page: str | os.PathLike[str] | None = None) -> str:
     pieces = _PAGE.split("@")
     text = "".join(piece if i % 2 == 0 else parts[piece] for i, piece in enumerate(pieces))
     target = os.fspath(page) if page is not None else f"{name}.html"
-    beside = f"{target}.{os.getpid()}.part"
-    try:
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(beside, target)
-    except OSError as error:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise IoError(f"view: {target}: {error.strerror}") from None
+    with beside(target, "view") as part, open(part, "w", encoding="utf-8") as file:
+        file.write(text)
     return target
 
 
