@@ -61,33 +61,78 @@ def test_slices_as_pydicom_reads_them(shape, dtype, pydicom, rng, tmp_path):
     assert np.array_equal(im.load_image(tmp_path / "image.dcm"), again)
 
 
-def test_slices_whose_numbers_go_another_way(pydicom, rng, tmp_path):
-    """Interleaved numbers: the order is that of places. What lies unevenly, or is turned, is no volume."""
-    affine, image = turned(rng), rng.random((6, 5, 4))
-    folder = tmp_path / "image.dcm"
-    im.save_dicom(folder, image, affine)
-    wanted, place = im.load_dicom(folder)
-    np.testing.assert_allclose(place, affine, atol=1e-4)
-    paths = sorted(folder.iterdir())
-    for path, number in zip(paths, (1, 3, 5, 2, 4, 6), strict=True):
+def numbered(pydicom, folder, numbers, name="InstanceNumber"):
+    """Gives the slices of a folder, in the order of their names, other numbers."""
+    for path, number in zip(sorted(folder.iterdir()), numbers, strict=True):
         one = pydicom.dcmread(path)
-        one.InstanceNumber = number
+        setattr(one, name, number)
         one.save_as(path)
-    got, place = im.load_dicom(folder)
-    forward = np.array_equal(got, wanted)
-    assert forward or np.array_equal(got, wanted[::-1])
-    first = affine if forward else affine @ np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, -1, 5], [0, 0, 0, 1.0]])
-    np.testing.assert_allclose(place, first, atol=1e-4)
-    paths[2].unlink()
-    with pytest.raises(ts.IoError, match="series 1: slices that are not evenly apart"):
-        im.load_dicom(folder)
-    for path in paths[3:]:
-        path.unlink()
-    one = pydicom.dcmread(paths[1])
-    one.ImageOrientationPatient = [1, 0, 0, 0, 1, 0]
-    one.save_as(paths[1])
-    with pytest.raises(ts.IoError, match="turned against each other"):
-        im.load_dicom(folder)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("first", [-3, 0, 1])
+def test_slices_lie_where_they_lie_whatever_their_numbers(seed, first, pydicom, tmp_path):
+    """Numbers that go another way than the slices change neither the image nor where its pixels are."""
+    rng = np.random.default_rng(seed)
+    image, affine = rng.random((int(rng.integers(2, 7)), 4, 3)), turned(rng)
+    im.save_dicom(tmp_path / "x.dcm", image, affine)
+    numbers = first + rng.permutation(len(image))
+    numbered(pydicom, tmp_path / "x.dcm", [int(n) for n in numbers])
+    got, place = im.load_dicom(tmp_path / "x.dcm")
+    if numbers[0] > numbers[-1]:  # the same image from its other side
+        got, place = got[::-1], place @ np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, -1, len(image) - 1], [0, 0, 0, 1]])
+    assert np.abs(got - image).max() <= 1 / 65535
+    np.testing.assert_allclose(place, affine, atol=1e-3)
+
+
+def test_numbers_that_are_zero_and_that_are_missing(pydicom, rng, tmp_path):
+    image = rng.random((2, 3, 5, 4))
+    im.save_dicom(tmp_path / "x.dcm", image)
+    numbered(pydicom, tmp_path / "x.dcm", [0, 1, 2] * 2)
+    numbered(pydicom, tmp_path / "x.dcm", [0] * 3 + [1] * 3, "SeriesNumber")
+    assert np.abs(im.load_dicom(tmp_path / "x.dcm")[0] - image).max() <= 1 / 65535
+    numbered(pydicom, tmp_path / "x.dcm", [None] * 6)
+    with pytest.raises(ts.IoError, match="slice 1 of series 0 is there twice"):
+        im.load_dicom(tmp_path / "x.dcm")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slices_that_make_no_volume(seed, pydicom, tmp_path):
+    """One is missing, moved, turned, of other pixels, or lies in the place of another."""
+    rng = np.random.default_rng(seed)
+    im.save_dicom(tmp_path / "x.dcm", rng.random((5, 4, 3)), turned(rng))
+    paths = sorted((tmp_path / "x.dcm").iterdir())
+    which = int(rng.integers(1, 4))
+    good = paths[which].read_bytes()
+    one, other = pydicom.dcmread(paths[which]), pydicom.dcmread(paths[which + 1])
+    paths[which].unlink()
+    with pytest.raises(ts.IoError, match="x.dcm: series 1: slices .* mm apart, others 4; .*missing"):
+        im.load_dicom(tmp_path / "x.dcm")
+    for name, value, words in [
+        ("ImagePositionPatient", [float(v) + 0.7 for v in one.ImagePositionPatient], "mm apart"),
+        ("ImagePositionPatient", other.ImagePositionPatient, "mm apart"),
+        ("ImageOrientationPatient", [-float(v) for v in one.ImageOrientationPatient], "turned"),
+        ("PixelSpacing", [1.31, 0.9], "other pixels"),
+    ]:
+        paths[which].write_bytes(good)
+        one = pydicom.dcmread(paths[which])
+        setattr(one, name, value)
+        one.save_as(paths[which])
+        with pytest.raises(ts.IoError, match=f"x.dcm: series 1: slices .*{words}"):
+            im.load_dicom(tmp_path / "x.dcm")
+
+
+def test_slices_without_places_stay_in_the_order_of_their_numbers(pydicom, rng, tmp_path):
+    image = rng.random((4, 3, 2))
+    im.save_dicom(tmp_path / "x.dcm", image)
+    for path in (tmp_path / "x.dcm").iterdir():
+        one = pydicom.dcmread(path)
+        del one.ImageOrientationPatient, one.ImagePositionPatient
+        one.save_as(path)
+    numbers = [3, 1, 4, 2]
+    numbered(pydicom, tmp_path / "x.dcm", numbers)
+    got, affine = im.load_dicom(tmp_path / "x.dcm")
+    assert np.abs(got - image[np.argsort(numbers)]).max() <= 1 / 65535 and np.linalg.matrix_rank(affine) == 4
 
 
 def test_times_of_one_place_keep_the_depth_of_a_slice(pydicom, rng, tmp_path):

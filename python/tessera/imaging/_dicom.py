@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError, IoError, NotAvailable
+from ._beside import beside
 
 _LPS = np.diag([-1.0, -1.0, 1.0, 1.0])  # DICOM counts to the left and to the back
 _MR = "1.2.840.10008.5.1.4.1.1.4"
@@ -51,17 +52,34 @@ def save_dicom(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
     slope = f"{float(volumes.max()) / _TOP if volumes.max() > 0 else 1.0:.9e}"
     pixels = np.minimum(np.rint(volumes / float(slope)), _TOP).astype("<u2")
     known = hashlib.sha256(pixels.tobytes() + place.tobytes() + slope.encode()).hexdigest()
-    single = pixels.shape[:2] == (1, 1)
-    target = Path(name)
-    files = {}
-    for series, slices in enumerate(pixels):
-        for z, plane in enumerate(slices):
-            one = _dataset(pydicom, plane, place, z, slope, known, series)
-            files[target if single else target / f"series{series + 1:04d}_slice{z + 1:04d}.dcm"] = one
+    paths = check_dicom_target(name, x.shape)
     try:
-        _write(target, files, single)
+        if paths[0] != Path(name):
+            Path(name).mkdir(exist_ok=True)
     except OSError as error:
-        raise error if isinstance(error, IoError) else IoError(f"save_dicom: {name}: {error.strerror}") from None
+        raise IoError(f"save_dicom: {name}: {error.strerror}") from None
+    for path, (series, z) in zip(paths, np.ndindex(pixels.shape[:2]), strict=True):
+        one = _dataset(pydicom, pixels[series, z], place, z, slope, known, series)
+        with beside(path, "save_dicom") as part:
+            one.save_as(part, enforce_file_format=True)
+
+
+def check_dicom_target(name: str, shape: tuple[int, ...]) -> list[Path]:
+    """The files of an image of this shape, series by series; refused where something else is in their place."""
+    target = Path(name)
+    series, slices = math.prod(shape[:-3]), (1, *shape)[-3]
+    if series * slices == 1:
+        if target.is_dir():
+            raise IoError(f"save_dicom: {name} is a folder; an image of one slice is a file")
+        return [target]
+    paths = [target / f"series{s + 1:04d}_slice{z + 1:04d}.dcm" for s in range(series) for z in range(slices)]
+    if target.is_dir():
+        other = sorted({p.name for p in target.iterdir()} - {p.name for p in paths})
+        if other:
+            raise IoError(f"save_dicom: {target} holds {other[0]}, which is no part of this image; remove it first")
+    elif target.exists():
+        raise IoError(f"save_dicom: {name} is a file; an image of several slices is a folder")
+    return paths
 
 
 def _placed(affine: Any, sizes: tuple[int, ...]) -> npt.NDArray[np.float64]:
@@ -127,26 +145,10 @@ def _dataset(
     return one
 
 
-def _write(target: Path, files: dict[Path, Any], single: bool) -> None:
-    if not single:
-        if target.is_dir():
-            other = sorted({p.name for p in target.iterdir()} - {p.name for p in files})
-            if other:
-                raise IoError(f"save_dicom: {target} holds {other[0]}, which is no part of this image; remove it first")
-        target.mkdir(exist_ok=True)
-    for path, one in files.items():
-        beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            one.save_as(beside, enforce_file_format=True)
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
-
-
 def load_dicom(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Reads a file, or a folder of the slices of one or more series: the image (series, z, y, x), axes of one entry in
-    front of y left out, and its affine (4, 4), of the first series. Slices are in the order of their numbers, or of
-    their places where numbers go another way through the room. Samples must not be compressed.
+    front of y left out, and its affine (4, 4), of the first series. Slices are ordered by where they lie; they must be
+    parallel and equally far apart. Samples must not be compressed.
 
     >>> ts.imaging.save_dicom("volume.dcm", np.ones((3, 4, 5)))
     >>> ts.imaging.load_dicom("volume.dcm")[0].shape
@@ -160,41 +162,45 @@ def load_dicom(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDAr
         raise IoError(f"load_dicom: {name}: {error.strerror}") from None
     if not paths:
         raise IoError(f"load_dicom: {name} holds no file that ends in .dcm")
-    found = {}
+    found: dict[int, dict[int, Any]] = {}
     for part in paths:
         series, number, plane, place = _slice(pydicom, part)
-        if (series, number) in found:
+        if number in found.setdefault(series, {}):
             raise IoError(f"load_dicom: {part}: slice {number} of series {series} is there twice")
-        found[series, number] = plane, place
-    order = sorted(found)
-    numbers = {series: [n for s, n in order if s == series] for series, _ in order}
-    if len({len(own) for own in numbers.values()}) > 1 or len({found[key][0].shape for key in order}) > 1:
-        raise IoError(f"load_dicom: {name}: series of {[len(own) for own in numbers.values()]} slices, or of two sizes")
-    volumes, affines = [], []
-    for series, own in numbers.items():
-        parts = [found[series, n] for n in own]
-        along, depth = _along_room(f"load_dicom: {name}: series {series}", np.stack([place for _, place in parts]))
-        volumes.append(np.stack([parts[i][0] for i in along]))
-        affines.append(parts[along[0]][1])
-        affines[-1][:3, 2] = depth
-    image, affine = np.stack(volumes), affines[0]
-    lead = [n for n in image.shape[:2] if n > 1] if len(numbers) == 1 else list(image.shape[:2])
+        found[series][number] = plane, place
+    counts = [len(found[series]) for series in sorted(found)]
+    if len(set(counts)) > 1 or len({plane.shape for own in found.values() for plane, _ in own.values()}) > 1:
+        raise IoError(f"load_dicom: {name}: series of {counts} slices, or of two sizes")
+    volumes = [_stacked(f"load_dicom: {name}: series {series}", found[series]) for series in sorted(found)]
+    image, affine = np.stack([volume for volume, _ in volumes]), volumes[0][1]
+    lead = [n for n in image.shape[:2] if n > 1] if len(volumes) == 1 else list(image.shape[:2])
     return image.reshape(*lead, *image.shape[2:]), _LPS @ affine
 
 
-def _along_room(who: str, places: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[Any]]:
-    """The order of slices with affines (slices, 4, 4) in which they lie evenly, and the step from one to the next."""
-    corners, order = places[:, :3, 3], list(range(len(places)))
-    if not np.allclose(places[:, :3, :2], places[0, :3, :2], rtol=0, atol=1e-3 * np.abs(places[0, :3, :2]).max()):
-        raise IoError(f"{who}: slices that are turned against each other; expected parallel ones")
-    if not (np.ptp(corners, 0) > 0).any():  # one slice, or one place all the time
-        return order, places[0, :3, 2]
-    for chosen in (order, list(np.argsort(corners @ np.cross(places[0, :3, 0], places[0, :3, 1]), kind="stable"))):
-        steps = np.diff(corners[chosen], axis=0)
+def _stacked(who: str, slices: dict[int, Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """The slices of a series in the order in which they lie, from the side of the lower numbers, and their affine."""
+    numbers = sorted(slices)
+    places = np.stack([slices[n][1] for n in numbers])
+    affine = places[0]
+    if len(numbers) > 1 and not (places == affine).all():  # without places, or with one for all: by numbers
+        if not np.allclose(places[:, :3, :2], affine[:3, :2], rtol=0, atol=1e-3 * np.abs(affine[:3, :2]).max()):
+            raise IoError(f"{who}: slices that are turned, or of other pixels, than the first")
+        normal = np.cross(affine[:3, 0], affine[:3, 1])
+        order = np.argsort(places[:, :3, 3] @ normal, kind="stable")
+        order = order[::-1] if order[0] > order[-1] else order
+        numbers, places = [numbers[i] for i in order], places[order]
+        steps = np.diff(places[:, :3, 3], axis=0)
         mean = steps.mean(0)
-        if np.abs(steps - mean).max() <= 0.02 * np.linalg.norm(mean):
-            return chosen, mean
-    raise IoError(f"{who}: slices that are not evenly apart (one is missing, or several times are in one series)")
+        wrong = np.flatnonzero(np.linalg.norm(steps - mean, axis=1) > max(0.01 * float(np.linalg.norm(mean)), 1e-3))
+        if wrong.size or abs(mean @ normal) < 1e-6 * np.linalg.norm(normal):
+            i = int(wrong[0]) if wrong.size else 0
+            raise IoError(
+                f"{who}: slices {numbers[i]} and {numbers[i + 1]} are {np.linalg.norm(steps[i]):.4g} mm apart, others "
+                f"{np.median(np.linalg.norm(steps, axis=1)):.4g}; expected equal steps (is a slice missing?)"
+            )
+        affine = places[0].copy()
+        affine[:3, 2] = mean
+    return np.stack([slices[n][0] for n in numbers]), affine
 
 
 def _slice(pydicom: Any, path: Path) -> tuple[int, int, npt.NDArray[Any], npt.NDArray[Any]]:
@@ -207,7 +213,7 @@ def _slice(pydicom: Any, path: Path) -> tuple[int, int, npt.NDArray[Any], npt.ND
         signed = int(one.get("PixelRepresentation", 0))
         if min(shape) < 1 or bits not in (8, 16, 32) or signed not in (0, 1) or int(one.get("SamplesPerPixel", 1)) != 1:
             raise ValueError(f"{shape} pixels of {bits} bits; expected grey ones of 8, 16 or 32")
-        if int(one.get("NumberOfFrames", None) or 1) != 1:
+        if _whole(one, "NumberOfFrames") != 1:
             raise ValueError("several frames in one file, which are not read")
         kind = np.dtype(f"<{'i' if signed else 'u'}{bits // 8}")
         wanted = math.prod(shape) * kind.itemsize
@@ -218,11 +224,17 @@ def _slice(pydicom: Any, path: Path) -> tuple[int, int, npt.NDArray[Any], npt.ND
         place = _place_of(one)
         if not (np.isfinite(values).all() and np.isfinite(place).all()):
             raise ValueError("values or places that are not finite")
-        return int(one.get("SeriesNumber", None) or 1), int(one.get("InstanceNumber", None) or 1), values, place
+        return _whole(one, "SeriesNumber"), _whole(one, "InstanceNumber"), values, place
     except OSError as error:
         raise IoError(f"load_dicom: {path}: {error.strerror or error}") from None
     except Exception as error:
         raise IoError(f"load_dicom: {path}: {error}") from None
+
+
+def _whole(one: Any, name: str) -> int:
+    """A number of the file, which may be zero; one where it is not told."""
+    value = one.get(name, None)
+    return 1 if value is None or value == "" else int(value)
 
 
 def _place_of(one: Any) -> npt.NDArray[np.float64]:
