@@ -17,7 +17,18 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, IoError
-from ._ismrmrd_layout import NO_IMAGE, NOISE, REVERSE, Encoding, affine_of, h5py_of, read_encoding
+from ._ismrmrd_layout import (
+    CALIBRATION_ONLY,
+    CALIBRATION_TOO,
+    HEAD,
+    NO_IMAGE,
+    NOISE,
+    REVERSE,
+    Encoding,
+    affine_of,
+    h5py_of,
+    read_encoding,
+)
 
 _OUTER = ("repetition", "set", "phase", "contrast", "slice")  # axes in front of the coils, where there are several
 _AT_ONCE = 256  # acquisitions that are in memory beside the result
@@ -28,7 +39,8 @@ class Scan:
     """What a raw file holds: ``kspace`` with an axis for each of ``dims``; ``locs`` (readouts, samples, ndim) in cycles
     per field of view where the trajectory is not Cartesian; ``sampled``, the mask of a Cartesian one; ``noise`` (coils,
     samples) where there are noise scans; the ``shape`` of the image and its ``fov`` in mm; ``affine`` (4, 4), from the
-    numbers (x, y, z, 1) of a pixel to mm (right, anterior, superior).
+    numbers (x, y, z, 1) of a pixel to mm (right, anterior, superior); ``left_out``, how many acquisitions of another
+    encoding than the first the file has beside these.
 
     >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((3, 8, 8)))
     >>> ts.imaging.load_ismrmrd("scan.h5")
@@ -44,20 +56,27 @@ class Scan:
     sampled: npt.NDArray[np.bool_] | None = None
     noise: npt.NDArray[np.complex64] | None = None
     affine: npt.NDArray[np.float64] | None = None
+    left_out: int = 0
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{name} {n}" for name, n in zip(self.dims, self.kspace.shape, strict=True))
         seen = "" if self.sampled is None else f", {int(self.sampled.sum())} of {self.sampled.size} samples"
         noise = "" if self.noise is None else ", with noise scans"
-        return f"<Scan: {axes}, {self.trajectory}{seen}{noise}>"
+        other = f", {self.left_out} acquisitions of other encodings left out" if self.left_out else ""
+        return f"<Scan: {axes}, {self.trajectory}{seen}{noise}{other}>"
 
 
 def load_ismrmrd(
-    path: str | os.PathLike[str], *, dataset: str = "dataset", only: Mapping[str, int] | None = None
+    path: str | os.PathLike[str],
+    *,
+    dataset: str = "dataset",
+    only: Mapping[str, int] | None = None,
+    calibration: bool = False,
 ) -> Scan:
     """Reads a raw file: averages are averaged, readouts that ran backwards are turned, ends that the scanner marked as
-    discarded are left out; navigators and other scans that are no part of the image are passed over, as are those of
-    encodings behind the first.
+    discarded are left out; navigators and other scans that are no part of the image are passed over, and so are
+    acquisitions of a second encoding. Lines that are for calibration only are no part of the image either: with
+    ``calibration`` these are read, and of a Cartesian file those of the image where there are none.
 
     Axes with one entry only (slices, repetitions …) are left out. Trajectories within [-1/2, 1/2] are taken to be parts
     of the matrix, others cycles per field of view. ``only``, for example {"slice": 3, "repetition": 0}, reads a part of
@@ -69,49 +88,76 @@ def load_ismrmrd(
     (('coil', 'readout', 'sample'), (2, 5, 16), (5, 16, 2))
     """
     with open_raw(path, dataset) as reader:
-        return reader.scan(only or {})
+        return reader.scan(only or {}, calibration=calibration)
 
 
 @contextlib.contextmanager
 def open_raw(path: str | os.PathLike[str], dataset: str = "dataset") -> Iterator[RawReader]:
     """A raw file for as long as it is looked at: its outline, and parts of it as scans."""
-    h5py, name = h5py_of(), os.fspath(path)
+    name = os.fspath(path)
+    with contextlib.ExitStack() as kept:
+        with _reading(name):
+            reader = _opened(kept, name, dataset)
+        yield reader  # what goes wrong in the block is told by who wrote it
+
+
+@contextlib.contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """What h5py says of a file, with its name."""
     try:
-        with h5py.File(name, "r") as file:
-            if dataset not in file or not {"xml", "data"} <= set(file[dataset]):
-                raise IoError(f"load_ismrmrd: {name} has no group {dataset!r} with 'xml' and 'data'")
-            encoding = read_encoding(_text(file[dataset]["xml"]), name)
-            yield RawReader(name, file[dataset]["data"], encoding)
-    except OSError as error:
-        raise error if isinstance(error, IoError) else IoError(f"load_ismrmrd: {name}: {error}") from None
+        yield
+    except (OSError, RuntimeError, TypeError, ValueError, KeyError) as error:  # h5py has no type of its own
+        raise error if isinstance(error, ts.Error) else IoError(f"load_ismrmrd: {name}: {error}") from None
 
 
-def _text(xml: Any) -> str:
-    value = xml[0] if xml.shape else xml[()]
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+def _opened(kept: contextlib.ExitStack, name: str, dataset: str) -> RawReader:
+    h5py = h5py_of()
+    file = kept.enter_context(h5py.File(name, "r"))
+    group = file.get(dataset)
+    parts = [group.get(part) for part in ("xml", "data")] if isinstance(group, h5py.Group) else []
+    if not parts or not all(isinstance(part, h5py.Dataset) for part in parts):
+        raise IoError(f"load_ismrmrd: {name} has no group {dataset!r} with 'xml' and 'data'")
+    xml, data = parts
+    floats = [h5py.check_vlen_dtype(data.dtype[part]) for part in ("traj", "data") if part in (data.dtype.names or ())]
+    if data.ndim != 1 or data.dtype.names != ("head", "traj", "data") or data.dtype["head"] != HEAD:
+        raise IoError(f"load_ismrmrd: {name}: 'data' is not a list of acquisitions")
+    if any(kind is None or np.dtype(kind).kind != "f" for kind in floats):
+        raise IoError(f"load_ismrmrd: {name}: 'data' has samples that are no numbers")
+    return RawReader(name, data, read_encoding(_text(xml, name), name))
+
+
+def _text(xml: Any, name: str) -> str:
+    value: Any = np.asarray(xml[()]).reshape(-1) if xml.size else []
+    if len(value) != 1 or not isinstance(value[0], bytes | str):
+        raise IoError(f"load_ismrmrd: {name}: 'xml' is not one text")
+    return str(value[0].decode("utf-8", "replace") if isinstance(value[0], bytes) else value[0])
 
 
 class RawReader:
     """Two walks over the acquisitions: sizes first, so that the result is made once, then the samples."""
 
     def __init__(self, path: str, data: Any, encoding: Encoding):
-        if data.ndim != 1 or data.dtype.names != ("head", "traj", "data"):
-            raise IoError(f"load_ismrmrd: {path}: 'data' is not a list of acquisitions")
         self.path, self.data, self.encoding = path, data, encoding
         self.cartesian = encoding.trajectory == "cartesian"
         self.heads = self._heads()
         flags = self.heads["flags"].astype(np.uint64)
         self.noise = np.flatnonzero(flags & np.uint64(NOISE))
-        own = self.heads["encoding_space_ref"] == 0  # others have matrices of their own
-        self.image = np.flatnonzero(((flags & np.uint64(NOISE | NO_IMAGE)) == 0) & own)
+        no_noise = (flags & np.uint64(NOISE | NO_IMAGE)) == 0
+        first = self.heads["encoding_space_ref"] == 0  # whose sizes `encoding` holds
+        calibration = (flags & np.uint64(CALIBRATION_ONLY)) != 0
+        self.left_out = int(np.count_nonzero(no_noise & ~first))
+        self.image = np.flatnonzero(no_noise & first & ~calibration)
+        self.calibration = np.flatnonzero(no_noise & first & calibration)
+        self.both = np.flatnonzero(no_noise & first & ~calibration & ((flags & np.uint64(CALIBRATION_TOO)) != 0))
         if self.image.size == 0:
             raise IoError(f"load_ismrmrd: {path} has no acquisition of the image, of {self.heads.size} in all")
-        coils = self.heads["active_channels"][self.image].astype(int)
-        other = np.flatnonzero(coils != coils[0])
-        if other.size:
-            text = f"has another number of coils than the first: {coils[other[0]]}, not {coils[0]}"
-            raise self._fail(int(self.image[other[0]]), text)
-        self.coils = int(coils[0])
+        self.coils = int(self.heads["active_channels"][self.image[0]])
+        for part in (self.image, self.calibration):
+            coils = self.heads["active_channels"][part].astype(int)
+            other = np.flatnonzero(coils != self.coils)
+            if other.size:
+                text = f"has another number of coils than the first: {coils[other[0]]}, not {self.coils}"
+                raise self._fail(int(part[other[0]]), text)
 
     @property
     def outer(self) -> dict[str, int]:
@@ -132,7 +178,7 @@ class RawReader:
             self._check_part(self._chosen(only), [name for name in outer if name in joint])
         for _ in self._readouts(self.noise):
             pass
-        for number, head, values, points in self._readouts(self.image):
+        for number, head, values, points in self._readouts(np.sort(np.concatenate([self.image, self.calibration]))):
             if self.cartesian:
                 self._place(number, head, values.shape[1])
             elif not np.isfinite(points).all():
@@ -153,7 +199,8 @@ class RawReader:
         return IoError(f"load_ismrmrd: {self.path} has no acquisition of {part}; it has {has} (were readouts dropped?)")
 
     def _heads(self) -> Any:
-        return self.data.fields("head")[:] if self.data.shape[0] else np.zeros(0, self.data.dtype["head"])
+        with _reading(self.path):
+            return self.data.fields("head")[:] if self.data.shape[0] else np.zeros(0, HEAD)
 
     def _fail(self, number: int, text: str) -> IoError:
         return IoError(f"load_ismrmrd: {self.path}: acquisition {number} {text}")
@@ -162,7 +209,8 @@ class RawReader:
         """(number, head, samples (coils, samples), locations (samples, dims)) of some acquisitions, in pieces."""
         for begin in range(0, numbers.size, _AT_ONCE):
             part = numbers[begin : begin + _AT_ONCE]
-            records = self.data[part[0] : part[-1] + 1] if part[-1] - part[0] < 4 * _AT_ONCE else self.data[part]
+            with _reading(self.path):
+                records = self.data[part[0] : part[-1] + 1] if part[-1] - part[0] < 4 * _AT_ONCE else self.data[part]
             first = part[0] if len(records) != len(part) else None
             for i, number in enumerate(part):
                 record = records[number - first] if first is not None else records[i]
@@ -199,22 +247,36 @@ class RawReader:
 
     def _chosen(self, only: Mapping[str, int]) -> npt.NDArray[Any]:
         """The acquisitions of the image whose counters are ``only`` these."""
-        image = self.image
-        for name, value in only.items():
+        for name in only:
             if name not in _OUTER:
                 raise ArgumentError(f"load_ismrmrd: only {name!r}; expected one of {', '.join(_OUTER)}")
-            image = image[self.heads["idx"][name][image] == value]
+        image = self._among(self.image, only)
         if image.size == 0:
             raise self._without(only)
         return image
 
-    def scan(self, only: Mapping[str, int]) -> Scan:
-        """What there is, or a part of it."""
+    def _among(self, numbers: npt.NDArray[Any], only: Mapping[str, int]) -> npt.NDArray[Any]:
+        """Those of these acquisitions whose counters are ``only`` these, of frames that the image has."""
+        idx, outer = self.heads["idx"], self.outer
+        for name in _OUTER:
+            at = idx[name][numbers]
+            numbers = numbers[at == only[name] if name in only else at < outer.get(name, 1)]
+        return numbers
+
+    def scan(self, only: Mapping[str, int], *, calibration: bool = False) -> Scan:
+        """What there is, or a part of it; with ``calibration`` what maps are learned from."""
         image = self._chosen(only)
         kept = [name for name in self.outer if name not in only]
-        fill = self._cartesian if self.cartesian else self._along_trajectory
-        found = fill(image, self.coils, kept, [self.outer[name] for name in kept])
-        return dataclasses.replace(found, noise=self.noise_scan(), affine=self.affine(only))
+        sizes = [self.outer[name] for name in kept]
+        if self.cartesian:
+            parts = [image]
+            own = self._among(self.calibration, only)
+            if calibration and own.size:
+                parts = [np.sort(np.concatenate([own, self._among(self.both, only)])), image]
+            found = self._cartesian(parts, self.coils, kept, sizes)
+        else:
+            found = self._along_trajectory(image, self.coils, kept, sizes)
+        return dataclasses.replace(found, noise=self.noise_scan(), affine=self.affine(only), left_out=self.left_out)
 
     def _empty(self, shape: list[int]) -> npt.NDArray[np.complex64]:
         """Zeros, refused at once where they would not fit the machine."""
@@ -225,16 +287,19 @@ class RawReader:
             )
         return np.asarray(made)
 
-    def _cartesian(self, image: Any, coils: int, kept: list[str], sizes: list[int]) -> Scan:
+    def _cartesian(self, parts: Sequence[Any], coils: int, kept: list[str], sizes: list[int]) -> Scan:
+        """The mean of the readouts of the first part; each further one fills places where there is none before it."""
         nz, ny, nx = self.encoding.matrix
         kspace = self._empty([*sizes, coils, nz, ny, nx])
         counts = np.zeros((*sizes, nz, ny, nx), np.uint16)
-        for number, head, values, _ in self._readouts(image):
-            z, y, left = self._place(number, head, values.shape[1])
-            at = tuple(int(head["idx"][name]) for name in kept)
-            line = np.s_[left : left + values.shape[1]]
-            kspace[at][:, z, y, line] += values
-            counts[at][z, y, line] += 1
+        for part in parts:
+            free = counts == 0
+            for number, head, values, _ in self._readouts(part):
+                z, y, left = self._place(number, head, values.shape[1])
+                at = tuple(int(head["idx"][name]) for name in kept)
+                line = np.s_[left : left + values.shape[1]]
+                kspace[at][:, z, y, line] += values * free[at][z, y, line]
+                counts[at][z, y, line] += free[at][z, y, line]
         kspace /= np.maximum(counts, 1)[(..., None, slice(None), slice(None), slice(None))]
         sampled = counts > 0
         if nz == 1:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -71,7 +72,8 @@ def bit(number: int) -> int:
 
 
 NOISE = bit(19)
-CALIBRATION_ONLY = bit(20)
+CALIBRATION_ONLY = bit(20)  # lines for maps or kernels, of the image's contrast or not
+CALIBRATION_TOO = bit(21)  # lines of the image that serve for these as well
 REVERSE = bit(22)
 # Navigators, phase correction, feedback, dummies and scans of the surface coils: no part of the image.
 NO_IMAGE = bit(23) | bit(24) | bit(26) | bit(27) | bit(28) | bit(29) | bit(30)
@@ -127,7 +129,8 @@ def read_encoding(text: str, path: str) -> Encoding:
             continue
         for counter in node:
             numbers = {_plain(part.tag): (part.text or "").strip() for part in counter}
-            if all(numbers.get(part, "").isdigit() for part in ("minimum", "maximum", "center")):
+            # Counters have 16 bits; a longer number is none, and int() would refuse thousands of digits.
+            if all(re.fullmatch("[0-9]{1,5}", numbers.get(part, "")) for part in ("minimum", "maximum", "center")):
                 low, high, centre = (int(numbers[part]) for part in ("minimum", "maximum", "center"))
                 limits[_plain(counter.tag)] = (low, high, centre)
     trajectory = (_child(encoding, "trajectory", path).text or "").strip().lower()

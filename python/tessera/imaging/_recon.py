@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
-import json
 import math
 import os
 import shutil
@@ -23,13 +23,15 @@ import tessera as ts
 from .. import ArgumentError, IoError
 from ._calibration import Calibration
 from ._coils import compress_coils, whitening
+from ._dicom import check_dicom_target
 from ._dynamic import llr_dynamic
 from ._image_files import IN_ROOM, ending, load_image, save_image
 from ._ismrmrd import RawReader, Scan, open_raw
 from ._pictures import preview, save_png
 from ._recipes import l1_wavelet, sense, tv
+from ._recon_folder import StageFolder
 from ._recon_options import TIMES, ReconOptions
-from ._recon_parts import at_time, cropped, encoding_of, gridded, write_array, write_json
+from ._recon_parts import at_time, cropped, encoding_of, gridded, read_array, read_json, write_array, write_json
 
 _RECIPES: dict[str, Any] = {"sense": sense, "l1wavelet": l1_wavelet, "tv": tv, "lowrank": llr_dynamic}
 _SAVE_EVERY = 10  # iterations of a solver
@@ -47,7 +49,10 @@ def recon(scan: str | os.PathLike[str], output: str | os.PathLike[str], **option
     """
     chosen = ReconOptions(os.fspath(scan), os.fspath(output), **options)
     chosen.check()
-    return _Recon(chosen).run()
+    try:
+        return _Recon(chosen).run()
+    except OSError as error:
+        raise error if isinstance(error, IoError) else IoError(f"recon: {error}") from None
 
 
 class _Recon:
@@ -55,13 +60,19 @@ class _Recon:
         self.options = options
         self.first = ts.dist.world.rank == 0
         self.ranks = ts.dist.world.size
-        self.work = options.folder()
+        self.work = StageFolder(options.folder())
         self.stages: list[dict[str, Any]] = []
         self.images: list[dict[str, Any]] = []
         self.about: dict[str, Any] = {}
         self.begun = time.perf_counter()
 
     def run(self) -> dict[str, Any]:
+        try:
+            return self._run()
+        finally:
+            self.work.release()
+
+    def _run(self) -> dict[str, Any]:
         with open_raw(self.options.scan, self.options.dataset) as raw:
             with self._stage("check"):
                 self._check(raw)
@@ -83,7 +94,9 @@ class _Recon:
         if self.first:
             write_json(Path(self.options.report or self.options.beside(".json")), report)
             if self.options.checkpoint is None:
-                shutil.rmtree(self.work)
+                self.work.remove()
+            else:
+                self.work.tidy()
         return report
 
     @contextlib.contextmanager
@@ -129,8 +142,12 @@ class _Recon:
             if not np.isfinite(given).all():
                 raise ArgumentError(f"recon: --maps {options.maps} has values that are not finite")
         joint = times if options.method == "lowrank" else []
+        if raw.left_out:
+            self._say(f"{raw.left_out} acquisitions of another encoding than the first are left out")
         raw.check(joint)
         apart = [name for name in outer if name not in joint]
+        if ending(options.output) == ".dcm":
+            check_dicom_target(options.output, self._with_depth(np.empty((*outer.values(), *self.crop), "V0")).shape)
         self.joint = joint
         self.frames = [
             dict(zip(apart, place, strict=True)) for place in itertools.product(*[range(outer[n]) for n in apart])
@@ -138,24 +155,23 @@ class _Recon:
 
     def _open_folder(self) -> bool:
         """Whether the folder of stages goes on from a run of the same command; another's is not touched."""
-        mark, known = self.work / "command.json", self.options.fingerprint()
-        before = json.loads(mark.read_text()) if mark.exists() else None
-        other = [name for name in known if before is None or before.get(name) != known[name]]
-        if before is not None and other and self.options.checkpoint is not None:
+        if self.first:
+            self.work.hold()
+        known = self.options.fingerprint()
+        other = self.work.differs(known)
+        if other and self.options.checkpoint is not None:
             raise IoError(
-                f"recon: --checkpoint {self.work} belongs to another command ({', '.join(other)} differ); "
+                f"recon: --checkpoint {self.work.path} belongs to another command ({', '.join(other)} differ); "
                 "remove it, or give another"
             )
         self._meet()  # all ranks have read it before the first writes
-        if before is not None:
-            self._say(f"{self.work}: " + ("another command, beginning anew" if other else "going on"))
-        if self.first and other:
-            if before is not None:
-                shutil.rmtree(self.work)
-            self.work.mkdir(parents=True, exist_ok=True)
-            write_json(mark, known)
+        if other is not None:
+            self._say(f"{self.work.path}: " + ("another command, beginning anew" if other else "going on"))
+        going_on = other == []
+        if self.first and not going_on:
+            self.work.begin(known)
         self._meet()
-        return not other
+        return going_on
 
     def _meet(self) -> None:
         if self.ranks > 1:
@@ -167,7 +183,7 @@ class _Recon:
         self.white = noise is not None
         mixing = np.eye(raw.coils, dtype=np.complex64) if noise is None else whitening(noise).astype(np.complex64)
         if self.options.coils is not None:
-            scan = self._read(raw, mixing, self._first_of({}))
+            scan = self._read(raw, mixing, self._first_of({}), calibration=True)
             gathered = self._gathered([scan])
             mixing = compress_coils(gathered.centre(), self.options.coils)[1].astype(np.complex64) @ mixing
         return mixing
@@ -175,12 +191,11 @@ class _Recon:
     def _first_of(self, part: dict[str, int]) -> dict[str, int]:
         return {**dict.fromkeys(self.outer, 0), **part}
 
-    def _read(self, raw: RawReader, mixing: npt.NDArray[Any], only: dict[str, int]) -> Scan:
-        scan = raw.scan(only)
+    def _read(self, raw: RawReader, mixing: npt.NDArray[Any], only: dict[str, int], calibration: bool = False) -> Scan:
+        scan = raw.scan(only, calibration=calibration)
         before = len(scan.dims) - len(self.shape) - 1 if raw.cartesian else len(scan.dims) - 3
         data = np.moveaxis(np.tensordot(mixing, scan.kspace, (1, before)), 0, before)
-        object.__setattr__(scan, "kspace", np.ascontiguousarray(data, np.complex64))
-        return scan
+        return dataclasses.replace(scan, kspace=np.ascontiguousarray(data, np.complex64))
 
     def _gathered(self, scans: Any) -> Calibration:
         gathered = Calibration(self.shape, self.options.calibration)
@@ -203,7 +218,8 @@ class _Recon:
             if given is None:
                 places = itertools.product(*[range(self.outer[name]) for name in times])
                 at = {"slice": slice_} if "slice" in self.outer else {}
-                parts = (self._read(raw, mixing, {**dict(zip(times, place, strict=True)), **at}) for place in places)
+                frames = ({**dict(zip(times, place, strict=True)), **at} for place in places)
+                parts = (self._read(raw, mixing, frame, calibration=True) for frame in frames)
                 maps = self._gathered(parts).maps()
             else:
                 maps = np.tensordot(mixing, given, 1)
@@ -211,8 +227,9 @@ class _Recon:
                 write_array(path, maps.astype(np.complex64))
         self._meet()
 
-    def _maps(self, frame: dict[str, int]) -> npt.NDArray[Any]:
-        return np.asarray(np.load(self._maps_file(frame.get("slice", 0))))
+    def _maps(self, raw: RawReader, frame: dict[str, int]) -> npt.NDArray[Any]:
+        coils = raw.coils if self.options.coils is None else self.options.coils
+        return read_array(self._maps_file(frame.get("slice", 0)), (coils, *self.shape))
 
     def _frame_file(self, frame: dict[str, int]) -> Path:
         return self.work / ("image" + "".join(f"_{name}{i}" for name, i in frame.items()) + ".npy")
@@ -221,9 +238,9 @@ class _Recon:
         path = self._frame_file(frame)
         told = path.with_suffix(".json")
         if told.exists() and path.exists():
-            self.images.append(json.loads(told.read_text()))
+            self.images.append(read_json(told, dict))
             return
-        scan, maps = self._read(raw, mixing, frame), self._maps(frame)
+        scan, maps = self._read(raw, mixing, frame), self._maps(raw, frame)
         encoding = encoding_of(scan, self.shape)
         kspace = scan.kspace
         if self.joint:
@@ -260,8 +277,8 @@ class _Recon:
         known = self.work / "lambda.json"
         if lamda == "auto":  # of the first image, for all: images that are compared have one penalty
             if known.exists() and self.ranks == 1:
-                lamda = float(json.loads(known.read_text()))
-            elif self.images:
+                lamda = float(read_json(known, (int, float)))
+            elif self.images and "lambda" in self.images[0]:
                 lamda = self.images[0]["lambda"]
             else:
                 lamda = recipe(kspace, maps, lamda="auto", **common, maxiter=1).lamda
@@ -305,13 +322,15 @@ class _Recon:
             return None
         if self.joint:
             names = [n for n in self.outer if n not in self.joint]
-            parts = [np.load(self._frame_file(frame)) for frame in self.frames]
+            count = math.prod(self.outer[n] for n in self.joint)
+            parts = [read_array(self._frame_file(frame), (count, *self.crop)) for frame in self.frames]
             joined = np.stack(parts).reshape(
                 *[self.outer[n] for n in names], *[self.outer[n] for n in self.joint], *self.crop
             )
             order = [(*names, *self.joint).index(n) for n in self.outer]
             return joined.transpose(*order, *range(len(order), joined.ndim))
-        return np.stack([np.load(self._frame_file(frame)) for frame in self.frames]).reshape(*sizes, *self.crop)
+        parts = [read_array(self._frame_file(frame), self.crop) for frame in self.frames]
+        return np.stack(parts).reshape(*sizes, *self.crop)
 
     def _with_depth(self, image: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """For files of images in the room the third axis from the end is depth: frames of one slice are not."""
@@ -342,6 +361,7 @@ class _Recon:
                 "trajectory": raw.encoding.trajectory,
                 "axes": self.outer,
                 "noise": self.white,
+                "left_out": raw.left_out,
             },
             "shape": [] if image is None else list(image.shape),
             "ranks": self.ranks,

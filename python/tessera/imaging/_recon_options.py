@@ -58,13 +58,12 @@ class ReconOptions:
         return Path(self.checkpoint) if self.checkpoint else Path(self.output + ".part")
 
     def fingerprint(self) -> dict[str, Any]:
-        """What a folder of stages belongs to: scan and maps as they are, and the arguments that change the image."""
-        state = os.stat(self.scan)
-        names = ("method", "lamda", "maps", "coils", "calibration", "iterations", "dataset")
+        """What a folder of stages belongs to: the scan as it is now, and the arguments that change the image."""
+        names = ("method", "lamda", "coils", "calibration", "iterations", "dataset")
         more = {name: getattr(self, name) for name in names}
-        if self.maps is not None:
-            more["maps"] = [os.path.abspath(self.maps), os.stat(self.maps).st_size, os.stat(self.maps).st_mtime_ns]
-        return {"scan": os.path.abspath(self.scan), "bytes": state.st_size, "changed": state.st_mtime_ns, **more}
+        for name, path in (("scan", self.scan), ("maps", self.maps)):
+            more[name] = None if path is None else [os.path.abspath(path), *_state(path)]
+        return more
 
     def check(self) -> None:
         """Refuses what cannot be, and what contradicts itself."""
@@ -97,3 +96,40 @@ class ReconOptions:
         for what, path in (("scan", self.scan), ("--maps", self.maps)):
             if path is not None and not Path(path).exists():
                 raise IoError(f"recon: {what} {path}: there is no such file")
+        self._check_files()
+
+    def _check_files(self) -> None:
+        """What is written is nothing that is read, nor written twice, and takes the place of a file only."""
+        written = [
+            ("-o", self.output),
+            ("--preview", self.preview or str(self.beside(".png"))),
+            ("--report", self.report or str(self.beside(".json"))),
+        ]
+        for what, path in written:
+            folder = what == "-o" and path.endswith(".dcm") and os.path.isdir(path)
+            if os.path.exists(path) and not os.path.isfile(path) and not folder:
+                raise IoError(f"recon: {what} {path} is {'a folder' if os.path.isdir(path) else 'no file'}")
+        seen: dict[str, str] = {}
+        read = [("scan", self.scan), *([] if self.maps is None else [("--maps", self.maps)])]
+        for number, (what, path) in enumerate([*read, *written, ("--checkpoint", str(self.folder()))]):
+            for part in _parts(path):
+                real = os.path.realpath(part)
+                if number >= len(read) and real in seen:
+                    raise ArgumentError(f"recon: {what} {path} would overwrite {seen[real]}; give it another name")
+                seen.setdefault(real, f"the {what}" if what == "scan" else f"what {what} names")
+        for path, what in seen.items():
+            if os.path.realpath(self.folder()) == os.path.dirname(path):
+                raise ArgumentError(f"recon: {what} lies in {self.folder()}, the folder of stages; give it another")
+
+
+def _parts(path: str) -> list[str]:
+    """The files of an image: two of a .cfl."""
+    base = path.removesuffix(".cfl").removesuffix(".hdr")
+    return [path] if base == path else [base + ".cfl", base + ".hdr"]
+
+
+def _state(path: str) -> list[list[int]]:
+    """Sizes and times of what is read at a name, also where that is a folder or a pair: others after any change."""
+    files = sorted(Path(path).iterdir()) if os.path.isdir(path) else [Path(part) for part in _parts(path)]
+    states = [file.stat() for file in files if file.exists()]
+    return [[state.st_size, state.st_mtime_ns] for state in states]
