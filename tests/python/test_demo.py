@@ -80,10 +80,9 @@ def test_the_same_images_over_ranks(sizes, tmp_path):
     if not launch.mpirun():
         pytest.skip("no mpirun")
     _demo.demo("2d", tmp_path / "here")
-    command = ["mpirun", "--oversubscribe", "-n", "3", sys.executable, "-c", PROGRAM, str(tmp_path / "there")]
-    done = subprocess.run(command, env=launch.environment(tmp_path), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("demo.png") == 1  # one rank speaks
+    with launch.Group(3, ["-c", PROGRAM, str(tmp_path / "there")], tmp_path) as group:
+        assert group.wait(300) == 0, group.words()
+        assert group.words().count("demo.png") == 1  # one rank speaks
     assert_same(tmp_path / "here", tmp_path / "there")
 
 
