@@ -66,7 +66,7 @@ def _shifts(seed: int | None, v: Array, within: Sequence[int], iteration: int | 
     return shifts
 
 
-def _lowered(matrices: Array, threshold: float) -> Array:
+def lowered(matrices: Array, threshold: float) -> Array:
     """Matrices (..., m, n) with each singular value lowered by ``threshold``, by way of the smaller of the two
     products, in double precision: it squares the singular values."""
     m, n = matrices.shape[-2:]
@@ -96,7 +96,7 @@ def _low_rank(
     places, inner = range(1, 2 * len(shape), 2), range(2, 2 * len(shape) + 1, 2)
     order = [*places, 0, *inner]
     blocks = grid.transpose(order)
-    flat = _lowered(blocks.reshape((-1, times, math.prod(sizes))), threshold).reshape(blocks.shape)
+    flat = lowered(blocks.reshape((-1, times, math.prod(sizes))), threshold).reshape(blocks.shape)
     back = flat.transpose([order.index(k) for k in range(len(order))]).reshape(padded.shape)
     inside = (slice(None), *[slice(0, n) for n in shape])
     result = back[inside]

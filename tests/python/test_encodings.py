@@ -438,3 +438,117 @@ def test_delays_refuse():
         im.gradient_delays(kspace[:, :4], locs[:4])
     with pytest.raises(ValueError, match="not finite"):
         im.gradient_delays(kspace * np.nan, locs)
+
+
+# --- all recipes
+
+
+def small(rng, dtype="complex128"):
+    """Every recipe on data of its own operator: from the data as (samples, keywords) to the image, and the samples."""
+    shape, coils = (12, 10), 3
+    maps = im.Coils(coils).maps(shape).astype(dtype)
+    image = (im.shepp_logan().image(shape) + 0.1 * rng.standard_normal(shape)).astype(dtype)
+    mask = (rng.random(shape) < 0.8).astype(np.float64)
+    locs = im.radial(24, 20, 10)
+    basis = im.subspace_basis(np.exp(-np.arange(4)[:, None] / np.linspace(2, 9, 20)), 2)
+    masks = np.stack([rng.random(shape) < 0.7 for _ in range(4)]).astype(float)
+    shots = np.stack([np.arange(12)[:, None] % 2 == i + np.zeros(10) for i in range(2)]).astype(float)
+    moves = [0.0, 0.1], [(0, 0), (1, 0.5)]
+    slices = np.stack([maps, np.roll(maps, 1, 1)])
+    full = im.sense_operator(maps)(image).numpy()
+    few = im.subspace_operator(maps, basis, mask=masks)(np.stack([image, image])).numpy()
+    along = im.sense_operator(maps, locs=locs)(image).numpy()
+    times = np.stack([locs] * 4)
+    turning = im.subspace_operator(maps, basis, locs=times)(np.stack([image, image])).numpy()
+    moved, both = im.motion_operator(maps, shots, *moves)(image).numpy(), im.multislice_operator(slices)
+    few_steps = {"maxiter": 4}
+    return {
+        "sense": (full, lambda k, **m: im.sense(k, maps, mask=mask, **{"lamda": 0.01, **few_steps, **m})),
+        "sense along": (along, lambda k, **m: im.sense(k, maps, locs=locs, **{"lamda": 0.01, **few_steps, **m})),
+        "l1_wavelet": (full, lambda k, **m: im.l1_wavelet(k, maps, mask=mask, **{"lamda": 0.01, **few_steps, **m})),
+        "tv": (full, lambda k, **m: im.tv(k, maps, mask=mask, **{"lamda": 0.01, **few_steps, **m})),
+        "tgv": (full, lambda k, **m: im.tgv(k, maps, mask=mask, **{"lamda": 0.01, **few_steps, **m})),
+        "subspace": (few, lambda k, **m: im.subspace(k, maps, basis, mask=masks, **few_steps, **m)),
+        "subspace low": (
+            few,
+            lambda k, **m: im.subspace(k, maps, basis, mask=masks, **{"lamda": 0.01, **few_steps, **m}),
+        ),
+        "subspace along": (turning, lambda k, **m: im.subspace(k, maps, basis, locs=times, **few_steps, **m)),
+        "multislice": (
+            both(np.stack([image, image])).numpy(),
+            lambda k, **m: im.multislice(k, slices, mask=mask, **few_steps, **m),
+        ),
+        "motion_sense": (moved, lambda k, **m: im.motion_sense(k, maps, shots, *moves, **few_steps, **m)),
+    }
+
+
+RECIPES = ["sense", "sense along", "l1_wavelet", "tv", "tgv", "subspace", "subspace low", "subspace along"]
+RECIPES += ["multislice", "motion_sense"]
+DRAWN = ("l1_wavelet", "subspace low")  # grids may be moved at random, by the numbers themselves to their last bit
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_keep_the_precision_of_their_data(name):
+    """Of maps and samples; masks, bases, and locations in double precision do not change it."""
+    images = {}
+    for dtype in ("complex64", "complex128"):
+        samples, recipe = small(np.random.default_rng(3), dtype)[name]
+        images[dtype] = recipe(samples.astype(dtype)).image
+        assert images[dtype].dtype == dtype
+    assert im.nrmse(images["complex64"], images["complex128"]) < (5e-2 if name in DRAWN else 1e-3)
+
+
+@pytest.mark.parametrize("kind", ["mask", "locs"])
+def test_joint_maps_keep_the_precision_of_their_data(kind, rng):
+    maps, locs = im.Coils(3).maps((12, 12)), im.radial(24, 24, 12)
+    given = {"locs": locs} if kind == "locs" else {"mask": rng.random((12, 12)) < 0.9}
+    kspace = im.sense_operator(maps, **({"locs": locs} if kind == "locs" else {}))(im.shepp_logan().image((12, 12)))
+    found = {d: im.joint_maps(kspace.numpy().astype(d), (12, 12), **given) for d in ("complex64", "complex128")}
+    assert all(got.dtype == dtype for dtype, got in found.items())
+    seen = np.abs(im.shepp_logan().image((12, 12))) > 0.1  # elsewhere nothing tells what maps are
+    assert im.nrmse(found["complex64"][:, seen], found["complex128"][:, seen]) < 3e-2
+    assert np.isfinite(im.joint_maps(0 * kspace.numpy().astype("complex64"), (12, 12), **given)).all()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_data_may_be_on_the_device_already(name, rng):
+    """As an array of any place, whole or shared out: the same image, there where it was asked for."""
+    samples, recipe = small(rng)[name]
+    want = recipe(samples).image.numpy()
+    size = np.abs(want).max()
+    for device in ("sim:0", ["sim:0", "sim:1"]):
+        for given in (samples, ts.asarray(samples), ts.asarray(samples).to("sim:0")):
+            found = recipe(given, device=device).image
+            error = np.abs(found.to("cpu").numpy() - want).max()
+            assert error < (0.1 if name in DRAWN else 1e-6) * size
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("lamda", [-1.0, -1e-30, float("nan"), float("inf"), "much", None])
+def test_recipes_refuse_penalties_that_are_none(name, lamda, rng):
+    samples, recipe = small(rng)[name]
+    with pytest.raises(ts.ArgumentError, match=f"{name.split()[0]}.*: lamda .*; expected"):
+        recipe(samples, lamda=lamda)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint8, np.array])
+def test_sizes_of_any_kind_of_integer(kind, rng):
+    x = rng.integers(-5, 5, (3, 4, 4))
+    low = im.low_rank_blocks(x, kind(4), 0.5)
+    assert low.dtype == float and np.allclose(low, im.low_rank_blocks(x.astype(float), 4, 0.5))
+    assert np.allclose(im.low_rank_blocks(x, kind(4), 0.0), x)
+    mask = (np.arange(16)[:, None] % 2 == 0) | (np.abs(np.arange(16)[:, None] - 8) < 5) & np.ones((16, 16), bool)
+    kspace = im.sense_operator(im.Coils(3).maps((16, 16)))(im.shepp_logan().image((16, 16))).numpy() * mask
+    want = im.grappa(kspace, mask, kernel=(3, 3))
+    for kernel in (kind(3), (kind(3), kind(3)), np.array([3, 3])):
+        assert np.array_equal(im.grappa(kspace, mask, kernel=kernel), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_blocks_of_low_rank_in_single_precision_are_those_of_double(dtype, rng):
+    """Small singular values beside large ones survive: they are squared in double precision."""
+    u, _, v = np.linalg.svd(rng.standard_normal((6, 36)), full_matrices=False)
+    x = ((u * [1e4, 10, 1, 0.5, 0.2, 0.1]) @ v).reshape(6, 6, 6).astype(dtype)
+    low = im.low_rank_blocks(x, 6, 0.3)
+    want = im.low_rank_blocks(x.astype("complex128"), 6, 0.3)
+    assert low.dtype == dtype and not (np.abs(low - want).max() > 5e-3)

@@ -63,15 +63,24 @@ def by_discrepancy(residual: Callable[[float], float], start: float, target: flo
     return float(10 ** ((low + high) / 2))
 
 
+def strength(who: str, lamda: Any) -> float:
+    """The weight of a penalty, a finite number that is not negative."""
+    try:
+        value = math.nan if isinstance(lamda, str) else float(lamda)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise ArgumentError(f"{who}: lamda {lamda!r}; expected a number that is not negative")
+    return value
+
+
 def chosen(
     who: str, lamda: Any, start: float, size: Callable[[], float], solve: Callable[[float, Any], Any], A: Any, data: Any
 ) -> float:
     """``lamda`` as a number: itself, or the one that leaves a residual of length ``size()``. ``solve`` makes an image
     of a lambda and of the image that was found before it."""
     if not isinstance(lamda, str):
-        if not (math.isfinite(lamda) and lamda >= 0):
-            raise ArgumentError(f"{who}: lamda {lamda}; expected a number that is not negative")
-        return float(lamda)
+        return strength(who, lamda)
     if lamda != "auto":
         raise ArgumentError(f'{who}: lamda {lamda!r}; expected a number or "auto"')
     last: list[Any] = [None]

@@ -14,8 +14,11 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from .._array_prox import lowered
 from ._automatic import TRY, chosen, noise_level
 from ._recipes import Reconstruction, _factors, sense_operator
+
+_AT_ONCE = 256  # blocks that are in memory beside the frames
 
 
 def low_rank_blocks(frames: Any, block: int, threshold: float) -> npt.NDArray[Any]:
@@ -33,29 +36,25 @@ def low_rank_blocks(frames: Any, block: int, threshold: float) -> npt.NDArray[An
         raise ArgumentError(
             f"low_rank_blocks: frames {x.shape}, blocks of {block}; expected (time, *shape), at least 1"
         )
+    x = x if x.dtype.kind in "fc" else x.astype(float)
     result = np.zeros_like(x)
     shifts = (0, block // 2) if block > 1 else (0,)
     for shift in shifts:
+        alike: dict[tuple[int, ...], list[Any]] = {}  # blocks of one shape are taken at once
         for place in itertools.product(*[_cuts(n, block, shift) for n in x.shape[1:]]):
-            at = (slice(None), *place)
-            result[at] += _shrunk(x[at].reshape(len(x), -1), threshold).reshape(x[at].shape)
+            alike.setdefault(tuple(part.stop - part.start for part in place), []).append((slice(None), *place))
+        for places in alike.values():
+            for begin in range(0, len(places), _AT_ONCE):
+                part = places[begin : begin + _AT_ONCE]
+                blocks = np.stack([x[at].reshape(len(x), -1) for at in part])
+                for at, low in zip(part, lowered(ts.asarray(blocks), threshold).numpy(), strict=True):
+                    result[at] += low.reshape(x[at].shape)
     return result / len(shifts)
 
 
 def _cuts(n: int, block: int, shift: int) -> list[slice]:
     ends = [0, *range(shift or block, n, block), n]
     return [slice(a, b) for a, b in itertools.pairwise(ends) if b > a]
-
-
-def _shrunk(matrix: npt.NDArray[Any], threshold: float) -> npt.NDArray[Any]:
-    """The matrix with each singular value lowered by ``threshold``, by way of the smaller of its two products."""
-    tall = matrix.shape[0] > matrix.shape[1]
-    wide = matrix.T if tall else matrix
-    values, vectors = np.linalg.eigh(wide @ wide.conj().T)
-    size = np.sqrt(np.maximum(values, 0))
-    factor = np.where(size > threshold, 1 - threshold / np.where(size > 0, size, 1), 0)
-    product = (vectors * factor) @ (vectors.conj().T @ wide)
-    return product.T if tall else product
 
 
 def llr_dynamic(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,7 +52,8 @@ def grappa(kspace: Any, mask: Any, *, kernel: int | Sequence[int] = 5, regulariz
     data, taken = np.asarray(kspace), np.asarray(mask) != 0
     if data.ndim < 2 or taken.shape != data.shape[1:]:
         raise ArgumentError(f"grappa: k-space of shape {data.shape}, a mask of {taken.shape}; expected (coils, *mask)")
-    sizes = (kernel,) * taken.ndim if isinstance(kernel, int) else tuple(kernel)
+    given: Any = kernel
+    sizes = tuple(operator.index(n) for n in ((given,) * taken.ndim if np.ndim(given) == 0 else given))
     if len(sizes) != taken.ndim or any(size < 1 or size % 2 == 0 for size in sizes):
         raise ArgumentError(f"grappa: a kernel of {sizes} samples; expected odd sizes for {taken.ndim} axes")
     if not regularization >= 0:

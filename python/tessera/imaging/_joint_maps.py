@@ -12,6 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from ._measured import as_precise
 from ._recipes import _DIMS, _KDIMS
 
 _INNER = 10  # steps of conjugate gradients on the image, then on the maps
@@ -50,18 +51,18 @@ def joint_maps(
         raise ArgumentError(f"joint_maps: k-space of shape {data.shape}; expected (coils, *{tuple(samples)})")
     if not np.isfinite(data).all():
         raise ArgumentError("joint_maps: samples of k-space are not finite")
-    dims = _DIMS[len(sizes)]
+    dims, dtype = _DIMS[len(sizes)], np.result_type(data.dtype, np.complex64)
     if locs is None:
-        kept = np.asarray(mask)
+        kept = as_precise(mask, dtype)
         if kept.shape != sizes:
             raise ArgumentError(f"joint_maps: mask of shape {kept.shape}; expected {sizes}")
         kdims = _KDIMS[len(sizes)]
-        window = ts.Diagonal(kept[None].astype(float), ("C", *kdims), broadcast_dims=("C",))
+        window = ts.Diagonal(kept[None], ("C", *kdims), broadcast_dims=("C",))
         encode: Any = window @ ts.FFT(len(sizes), ("C",), (dims, kdims), centered=True)
         y = ts.asarray(data * kept)
     else:
         points = np.asarray(locs).reshape(-1, len(sizes))
-        root = np.sqrt(ts.density_compensation(points, sizes).numpy())
+        root = as_precise(np.sqrt(ts.density_compensation(points, sizes).numpy()), dtype)
         weights = ts.Diagonal(root[None], ("C", "K"), broadcast_dims=("C",))
         encode = weights @ ts.NUFFT(points, sizes, ("K",), dims, batch_shape=("C",))
         y = ts.asarray(data.reshape(len(data), -1) * root)
@@ -71,9 +72,9 @@ def joint_maps(
 def _alternated(
     encode: Any, y: Any, sizes: tuple[int, ...], dims: tuple[str, ...], order: int, iterations: int, lamda: float
 ) -> npt.NDArray[Any]:
-    coils, smooth = len(y), _smooth(sizes, dims, order)
+    coils, smooth = len(y), _smooth(sizes, dims, order, y.dtype)
     repeat = ts.Repeat({"C": coils}, dims, ("C", *dims))
-    coefficients = np.zeros((coils, *[order] * len(sizes)), complex)
+    coefficients = np.zeros((coils, *[order] * len(sizes)), np.result_type(str(y.dtype), np.complex64))
     coefficients.reshape(coils, -1)[:, coefficients[0].size // 2] = 1
     values = ts.asarray(coefficients)
     for _ in range(iterations):
@@ -86,10 +87,10 @@ def _alternated(
 
 def _normalised(maps: npt.NDArray[Any]) -> npt.NDArray[Any]:
     length = np.sqrt((np.abs(maps) ** 2).sum(0))
-    return np.asarray(maps / np.maximum(length, max(1e-12 * float(length.max()), 1e-300)))
+    return np.asarray(maps / np.maximum(length, max(1e-12 * float(length.max()), float(np.finfo(length.dtype).tiny))))
 
 
-def _smooth(sizes: tuple[int, ...], dims: tuple[str, ...], order: int) -> Any:
+def _smooth(sizes: tuple[int, ...], dims: tuple[str, ...], order: int, dtype: Any) -> Any:
     """From few frequencies, half a cycle of the field of view apart so that maps need not be periodic, to maps."""
     given: list[str] = [f"F{i}" for i in range(len(sizes))]
     names = list(given)
@@ -97,7 +98,9 @@ def _smooth(sizes: tuple[int, ...], dims: tuple[str, ...], order: int) -> Any:
     for axis, n in enumerate(sizes):
         waves = np.exp(1j * np.pi * np.outer((np.arange(n) - n // 2) / n, np.arange(order) - order // 2))
         after = [*names[:axis], dims[axis], *names[axis + 1 :]]
-        part = ts.Dense(waves / np.sqrt(order), (dims[axis], names[axis]), ("C", *names), ("C", *after))
+        part = ts.Dense(
+            as_precise(waves / np.sqrt(order), dtype), (dims[axis], names[axis]), ("C", *names), ("C", *after)
+        )
         chain = part if chain is None else part @ chain
         names = after
     return chain

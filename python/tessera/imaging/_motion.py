@@ -11,13 +11,17 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from ._automatic import strength
+from ._measured import as_precise, least_squares, measured
 from ._placing import placed
 from ._recipes import Reconstruction, sense_operator
 
 
-def rigid(shape: Sequence[int], angle: float, shift: Sequence[float], *, tol: float = 1e-6) -> NamedLinop:
+def rigid(
+    shape: Sequence[int], angle: float, shift: Sequence[float], *, tol: float = 1e-6, dtype: Any = "complex128"
+) -> NamedLinop:
     """Turns an image (Ny, Nx) by ``angle``, from the last axis towards the first, around its middle pixel, and then
-    moves it by ``shift`` pixels: the image between pixels is that of its Fourier series.
+    moves it by ``shift`` pixels: the image between pixels is that of its Fourier series. Images of ``dtype`` stay it.
 
     >>> T = ts.imaging.rigid((16, 16), 0.0, (0.0, 3.0))
     >>> x = np.zeros((16, 16)); x[8, 8] = 1
@@ -38,7 +42,7 @@ def rigid(shape: Sequence[int], angle: float, shift: Sequence[float], *, tol: fl
     dims = ("Ny", "Nx")
     there = ts.NUFFT(locs, (ny, nx), ("Ky", "Kx"), dims, batch_shape=(), toeplitz=False, tol=tol)
     back = ts.FFT(2, (), (dims, ("Ky", "Kx")), centered=True).H
-    return back @ ts.Diagonal(phase * inside, ("Ky", "Kx")) @ there
+    return back @ ts.Diagonal(as_precise(phase * inside, dtype), ("Ky", "Kx")) @ there
 
 
 def motion_operator(
@@ -64,15 +68,15 @@ def motion_operator(
         )
     if (np.sum(taken != 0, 0) > 1).any():
         raise ArgumentError("motion_operator: a sample that several shots took; expected masks that do not overlap")
+    dtype = np.result_type(sensitivities.dtype, np.complex64)
     parts = []
     for one, angle, move in zip(taken, angles, moves, strict=True):
         sense = sense_operator(sensitivities, mask=one)
         if angle != 0 or move.any():
-            turn = rigid(one.shape, angle, move)
+            turn = rigid(one.shape, angle, move, dtype=dtype)
             sense = sense.rename(dict(zip(turn.ishape, turn.oshape, strict=True))) @ turn
         parts.append(sense)
     whole = parts[0] if len(parts) == 1 else ts.Add(*parts)
-    dtype = np.result_type(sensitivities.dtype, np.complex64)
     return placed(whole, device=device, budget=budget, dtype=str(dtype))
 
 
@@ -102,14 +106,7 @@ def motion_sense(
     True
     """
     A = motion_operator(maps, masks, angles, shifts, device=device, budget=budget)
-    data = ts.asarray(kspace)
-    if tuple(data.shape) != np.shape(maps):
-        raise ArgumentError(f"motion_sense: k-space of shape {tuple(data.shape)}; expected {np.shape(maps)}")
-    if not bool(ts.all(ts.isfinite(data))):
-        raise ArgumentError("motion_sense: samples of k-space are not finite")
-    data = data * ts.asarray(np.sum(np.asarray(masks), 0).astype(data.real.numpy().dtype))
-    data = data if device is None or isinstance(device, list | tuple) or budget is not None else data.to(device)
-    normal = A.N if lamda == 0 else A.N + lamda * ts.Identity()
+    taken = np.sum(np.asarray(masks), 0)
+    data = measured("motion_sense", A, kspace, taken, device=device, budget=budget)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    result: Any = ts.solve.cg(normal, A.H(data), **options)
-    return Reconstruction(result.x, A, result, float(lamda))
+    return least_squares(A, data, strength("motion_sense", lamda), **options)

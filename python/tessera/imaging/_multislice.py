@@ -11,6 +11,8 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from ._automatic import strength
+from ._measured import least_squares, measured
 from ._placing import placed
 from ._recipes import Reconstruction
 
@@ -78,16 +80,6 @@ def multislice(
     True
     """
     A = multislice_operator(maps, shifts=shifts, mask=mask, device=device, budget=budget)
-    data = ts.asarray(kspace)
-    expected = tuple(np.shape(maps)[1:])
-    if tuple(data.shape) != expected:
-        raise ArgumentError(f"multislice: k-space of shape {tuple(data.shape)}; expected {expected}")
-    if not bool(ts.all(ts.isfinite(data))):
-        raise ArgumentError("multislice: samples of k-space are not finite")
-    if mask is not None:
-        data = data * ts.asarray(np.asarray(mask).astype(data.real.numpy().dtype))
-    data = data if device is None or isinstance(device, list | tuple) or budget is not None else data.to(device)
-    normal = A.N if lamda == 0 else A.N + lamda * ts.Identity()
+    data = measured("multislice", A, kspace, mask, device=device, budget=budget)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    result: Any = ts.solve.cg(normal, A.H(data), **options)
-    return Reconstruction(result.x, A, result, float(lamda))
+    return least_squares(A, data, strength("multislice", lamda), **options)

@@ -63,6 +63,15 @@ def placed(
     return operator if devices == ["cpu"] else operator.to(devices[0])
 
 
+def brought(data: ts.Array, *, device: Any, budget: Any, ranks: bool = False) -> ts.Array:
+    """Data where an operator of :func:`placed` takes them: on its device; tiles fetch theirs from where these are."""
+    devices = devices_of(device)
+    tiled = budget is not None or len(devices) > 1 or (ranks and ts.dist.world.size > 1)
+    there = "cpu" if tiled else devices[0]
+    moves = (tiled or device is not None) and isinstance(data, ts.Array) and str(data.device) != there
+    return data.to(there) if moves else data
+
+
 def _fitted(operator: NamedLinop, coils: int, devices: list[str], budget: Any, dtype: Any) -> ts.Fitted:
     sizes = [operator.size(dim) or 1 for dim in operator.ishape]
     samples = [operator.size(dim) or 1 for dim in operator.oshape]

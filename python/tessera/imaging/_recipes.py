@@ -13,7 +13,7 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from ._automatic import TRY, chosen, noise_level
-from ._placing import placed
+from ._placing import brought, placed
 
 _DIMS = {2: ("Ny", "Nx"), 3: ("Nz", "Ny", "Nx")}
 _KDIMS = {2: ("Ky", "Kx"), 3: ("Kz", "Ky", "Kx")}
@@ -126,11 +126,8 @@ class _Problem:
     def __init__(self, who: str, kspace: Any, maps: Any, noise: float | None, encoding: dict[str, Any]):
         self.who, self.noise, self.encoding = who, noise, encoding
         self.A = sense_operator(maps, **encoding)
-        data, device = ts.asarray(kspace), encoding["device"]
-        whole = (
-            device is None or encoding["budget"] is not None or encoding["ranks"] or isinstance(device, list | tuple)
-        )
-        data = data if whole else data.to(device)
+        where = {name: encoding[name] for name in ("device", "budget", "ranks")}
+        data = brought(ts.asarray(kspace), **where)
         sizes = [self.A.size(dim) for dim in self.A.oshape]
         if data.ndim != len(sizes) or any(s is not None and s != n for s, n in zip(sizes, data.shape, strict=True)):
             raise ArgumentError(

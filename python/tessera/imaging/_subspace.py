@@ -11,6 +11,8 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from ._automatic import strength
+from ._measured import as_precise, least_squares, measured
 from ._placing import placed
 from ._recipes import Reconstruction, sense_operator
 
@@ -53,6 +55,7 @@ def subspace_operator(
     one = sense_operator(sensitivities, locs=None if locs is None else times[0])
     dims, kdims = tuple(map(str, one.ishape)), tuple(map(str, one.oshape))
     dtype = np.result_type(sensitivities.dtype, np.complex64)
+    courses = as_precise(courses, dtype)  # in the precision of the maps, as masks
     if locs is not None:
         mix = [ts.Dense(row, ("B",), ("B", *dims), dims) for row in courses]
         parts = [sense_operator(sensitivities, locs=points) @ part for points, part in zip(times, mix, strict=True)]
@@ -68,7 +71,7 @@ def subspace_operator(
         sense = ts.Diagonal(sensitivities[None], ("B", "C", *dims), broadcast_dims=("B",)) @ repeat
         encode = ts.FFT(len(dims), batch, (dims, kdims[1:]), centered=True)
         over_time = ts.Dense(courses, ("T", "B"), ("B", *kdims), ("T", *kdims))
-        kept = ts.Diagonal(times[:, None].astype(float), ("T", *kdims), broadcast_dims=("C",))
+        kept = ts.Diagonal(as_precise(times[:, None], dtype), ("T", *kdims), broadcast_dims=("C",))
         chain = kept @ over_time @ encode @ sense
     return placed(chain, device=device, budget=budget, dtype=str(dtype))
 
@@ -104,20 +107,10 @@ def subspace(
     True
     """
     A = subspace_operator(maps, basis, locs=locs, mask=mask, device=device, budget=budget)
-    data = ts.asarray(kspace)
-    sizes = tuple(A.size(dim) for dim in A.oshape)
-    if data.ndim != len(sizes) or any(s is not None and s != n for s, n in zip(sizes, data.shape, strict=True)):
-        raise ArgumentError(f"subspace: k-space of shape {tuple(data.shape)}; expected {A.oshape} of sizes {sizes}")
-    if not bool(ts.all(ts.isfinite(data))):
-        raise ArgumentError("subspace: samples of k-space are not finite")
-    if not lamda >= 0:
-        raise ArgumentError(f"subspace: lamda {lamda}; expected a number that is not negative")
-    if mask is not None:
-        data = data * ts.asarray(np.asarray(mask)[:, None].astype(data.real.numpy().dtype))
-    data = data if device is None or isinstance(device, list | tuple) or budget is not None else data.to(device)
+    taken = None if mask is None else np.asarray(mask)[:, None]
+    data, weight = measured("subspace", A, kspace, taken, device=device, budget=budget), strength("subspace", lamda)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    if lamda == 0:
-        result: Any = ts.solve.cg(A.N, A.H(data), **options)
-    else:
-        result = ts.solve.fista(A, data, ts.solve.prox.low_rank(lamda, block, seed=seed), **options)
-    return Reconstruction(result.x, A, result, float(lamda))
+    if weight == 0:
+        return least_squares(A, data, weight, **options)
+    result = ts.solve.fista(A, data, ts.solve.prox.low_rank(weight, block, seed=seed), **options)
+    return Reconstruction(result.x, A, result, weight)

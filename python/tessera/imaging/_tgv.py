@@ -10,6 +10,7 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from ._automatic import strength
 from ._recipes import Reconstruction, _Problem
 
 
@@ -27,14 +28,15 @@ def tgv_terms(A: NamedLinop, lamda: float, ratio: float = 2.0) -> tuple[list[Nam
     dims = tuple(str(dim) for dim in A.ishape)
     n = len(dims)
     whole = ("P", *dims)
-    image = ts.Dense(np.eye(n + 1)[0], ("P",), whole, dims)
-    field = ts.Dense(np.eye(n + 1)[1:], ("D", "P"), whole, ("D", *dims))
+    unit = np.eye(n + 1, dtype=np.float32)  # exact, and data of single precision stay it
+    image = ts.Dense(unit[0], ("P",), whole, dims)
+    field = ts.Dense(unit[1:], ("D", "P"), whole, ("D", *dims))
     gradient = ts.Gradient(dims, dims, edge="replicate") @ image
     out = tuple(str(dim) for dim in gradient.oshape)
     same = ts.Roll(dict.fromkeys(dims, 0), ("D", *dims), ("D", *out[1:]))
     jacobian = ts.Gradient(dims, ("D", *dims), ("D1", "D", *out[1:]), edge="replicate") @ field
     # (J + J^T) / 2 of the two directions.
-    halves = np.einsum("ac,bd->abcd", np.eye(n), np.eye(n))
+    halves = np.einsum("ac,bd->abcd", unit[1:, 1:], unit[1:, 1:])
     symmetric = ts.Dense(
         (halves + halves.transpose(1, 0, 2, 3)) / 2,
         ("D2", "D1", "D3", "D"),
@@ -75,8 +77,12 @@ def tgv(
     """
     encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=False)
     problem = _Problem("tgv", kspace, maps, None, encoding)
-    operators, prox = tgv_terms(problem.A, lamda, ratio)
+    weight = strength("tgv", lamda)
+    operators, prox = tgv_terms(problem.A, weight, ratio)
+    place = str(problem.data.device)
+    if place != "cpu":  # the matrices of the terms live where the images do
+        operators = [K.to(place) for K in operators]
     data = [problem.data, None, None]
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
     result = ts.solve.pdhg(operators, data, prox, **options)
-    return Reconstruction(result.x[0], problem.A, result, float(lamda))
+    return Reconstruction(result.x[0], problem.A, result, weight)
