@@ -19,19 +19,21 @@ from typing import Any, NamedTuple
 
 
 class Known(NamedTuple):
-    """A library of others: how its files begin, its name in the notices, its licence (SPDX), where it is from."""
+    """A library of others: how its files begin, its name in the notices, its licence (SPDX), where it is from, and the
+    letters of variants (a pattern) that stand before the version."""
 
     begins: str
     name: str
     licence: str
     source: str
+    variants: str = ""
 
 
 FFTW = ("FFTW", "GPL-2.0-or-later", "https://www.fftw.org")
 GCC = "https://gcc.gnu.org"
 CARRIED = (
-    Known("libfftw3", *FFTW),
-    Known("libopenblas", "OpenBLAS", "BSD-3-Clause", "https://www.openblas.net"),
+    Known("libfftw3", *FFTW, "[flq]?(_threads|_omp|_mpi)?"),
+    Known("libopenblas", "OpenBLAS", "BSD-3-Clause", "https://www.openblas.net", "(64_?)?(_?openmp|o|p)?"),
     Known("libblas", "OpenBLAS", "BSD-3-Clause", "https://www.openblas.net"),
     Known("liblapacke", "LAPACKE", "BSD-3-Clause", "https://www.netlib.org/lapack"),
     Known("liblapack", "LAPACK", "BSD-3-Clause", "https://www.netlib.org/lapack"),
@@ -40,7 +42,7 @@ CARRIED = (
     Known("libquadmath", "libquadmath", "LGPL-2.1-or-later", GCC),
     Known("libgomp", "libgomp", "GPL-3.0-or-later WITH GCC-exception-3.1", GCC),
     Known("liburing", "liburing", "MIT", "https://github.com/axboe/liburing"),
-    Known("libfmt", "fmt", "MIT", "https://fmt.dev"),
+    Known("libfmt", "fmt", "MIT", "https://fmt.dev", "d?"),
 )
 # Headers that are part of our own files.
 COMPILED_IN = (
@@ -96,7 +98,7 @@ def bill(wheel: Path) -> dict[str, Any]:
             if OURS.match(file):
                 ours[path] = digest
                 continue
-            known = next((k for k in CARRIED if file.startswith(k.begins)), None)
+            known = next((k for k in CARRIED if re.match(rf"{k.begins}{k.variants}[-.]", file)), None)
             if known is None:
                 raise ValueError(
                     f"sbom: {wheel.name} carries {path}, which THIRD_PARTY_NOTICES.md and tools/sbom.py do not name"

@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import random
 import sys
 import zipfile
 from pathlib import Path
@@ -67,6 +68,31 @@ def test_what_nobody_declared_is_refused(tmp_path, capsys):
     path = wheel(tmp_path, [*OURS, LIBS + "libcurl-gnutls-1.so.4.8.0"])
     assert sbom.main([str(path), str(tmp_path / "out.json")]) == 1
     assert "libcurl" in capsys.readouterr().err and not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("known", sbom.CARRIED, ids=lambda known: known.begins)
+def test_only_the_library_itself_passes(known, tmp_path):
+    for end in (".so.1", "-1a2b.so.3.6.10", "-r0.3.21.so"):
+        sbom.bill(wheel(tmp_path, [*OURS, LIBS + known.begins + end]))
+    rng = random.Random(known.begins)
+    for _ in range(20):
+        more = "".join(rng.choices("abcghijkmnrstuvwxyz", k=rng.randint(2, 6)))
+        with pytest.raises(ValueError, match="do not name"):
+            sbom.bill(wheel(tmp_path, [*OURS, f"{LIBS}{known.begins}{more}-1.so.2"]))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "libfftw3f_threads.so.3",
+        "libfftw3_omp-1a.so.3",
+        "libfftw3l.so.3",
+        "libopenblas64_-1a.so",
+        "libopenblasp-r0.3.21.so",
+    ],
+)
+def test_variants_pass(file, tmp_path):
+    assert len(sbom.bill(wheel(tmp_path, [*OURS, LIBS + file]))["components"]) == 1 + len(sbom.COMPILED_IN)
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b", "c"]])
