@@ -66,7 +66,11 @@ def _man(output: str | None) -> int:
     else:
         from pathlib import Path
 
-        Path(output).write_text(page)
+        try:
+            Path(output).write_text(page)
+        except OSError as error:
+            print(f"tessera: man: {error}", file=sys.stderr)
+            return 1
     return 0
 
 

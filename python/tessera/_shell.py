@@ -65,8 +65,11 @@ def bash(parser: argparse.ArgumentParser) -> str:
         "    esac",
         "  fi",
         '  if [[ " $values " == *" $before "* ]]; then words= files=1; fi',
-        '  COMPREPLY=($(compgen -W "$words" -- "$word"))',
-        '  if [ -n "$files" ] && [[ $word != -* ]]; then COMPREPLY+=($(compgen -f -- "$word")); fi',
+        "  local IFS=$' \\t\\n'",
+        '  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")',
+        '  if [ -n "$files" ] && [[ $word != -* ]]; then',
+        '    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word")',
+        "  fi",
         "}",
         "complete -o filenames -F _tessera tessera",
     ]
@@ -98,7 +101,16 @@ def zsh(parser: argparse.ArgumentParser) -> str:
     lines += ["  local chosen=$words[2]", "  shift words", "  (( CURRENT-- ))", "  case $chosen in"]
     for name, _, command in commands(parser):
         lines.append(f"    {name}) _arguments {' '.join(_zsh_arguments(command))} ;;")
-    return "\n".join([*lines, "  esac", "}", "compdef _tessera tessera"]) + "\n"
+    # As a file of $fpath it is the body of the function itself at the first Tab, and has to complete at once.
+    lines += ["  esac", "}"]
+    lines += [
+        'if [ "$funcstack[1]" = "_tessera" ]; then',
+        '  _tessera "$@"',
+        "else",
+        "  compdef _tessera tessera",
+        "fi",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def fish(parser: argparse.ArgumentParser) -> str:

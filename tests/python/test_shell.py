@@ -2,6 +2,7 @@
 """`tessera completion` and `tessera man`: tried in the shells that are here, read by groff, as the parser has them."""
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -36,7 +37,7 @@ def completed(script, words, folder):
         env={**os.environ, "LC_ALL": "C"},
     )
     assert ended.returncode == 0 and ended.stderr == "", ended.stderr
-    return sorted(ended.stdout.split())
+    return sorted(line for line in ended.stdout.split("\n") if line)
 
 
 @needs("bash")
@@ -64,6 +65,32 @@ def completed(script, words, folder):
 def test_bash_offers(words, expected, capsys, tmp_path):
     (tmp_path / "scan.npy").touch()
     assert completed(printed(capsys, "completion", "bash"), ["tessera", *words], tmp_path) == expected
+
+
+@needs("bash")
+@pytest.mark.parametrize("seed", range(4))
+def test_bash_offers_files_by_their_whole_names(seed, tmp_path):
+    """Names with blanks, quotes, and signs of patterns and of shells."""
+    rng = random.Random(seed)
+    names = {"my " + "".join(rng.choices("ab \t'\"*?[]$(){};&|<>\\~!", k=6)) + "x" for _ in range(12)}
+    for name in (*names, "other"):
+        (tmp_path / name).touch()
+    for words in (["view", "my"], ["view", "my "], ["recon", "--maps", "my"]):
+        assert completed(_shell.bash(PARSER), ["tessera", *words], tmp_path) == sorted(names)
+
+
+@needs("zsh")
+@pytest.mark.parametrize("way", ["fpath", "eval"])
+def test_zsh_completes_at_the_first_tab(way, tmp_path):
+    """From a folder of $fpath zsh runs the file itself as the function `_tessera`; evaluated, it says compdef."""
+    (tmp_path / "_tessera").write_text(_shell.zsh(PARSER))
+    made = f"fpath=({tmp_path} $fpath); autoload -Uz _tessera" if way == "fpath" else f"source {tmp_path}/_tessera"
+    stubs = "compdef() { print registered }; _describe() { print offered }; CURRENT=2"
+    ended = subprocess.run(
+        ["zsh", "-f", "-c", f"{stubs}; {made}; _tessera"], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert ended.returncode == 0 and ended.stderr == ""
+    assert ended.stdout.split() == (["offered"] if way == "fpath" else ["registered", "offered"])
 
 
 @needs("bash")
@@ -111,6 +138,10 @@ def test_the_manual_names_all_that_there_is(capsys, tmp_path):
                 assert f"\\fB{option.replace('-', chr(92) + '-')}\\fR" in page
     assert main(["man", "-o", str(tmp_path / "tessera.1")]) == 0
     assert (tmp_path / "tessera.1").read_text() == page
+    for wrong in (tmp_path / "none" / "tessera.1", tmp_path):
+        assert main(["man", "-o", str(wrong)]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("tessera: man: ") and said.count("\n") == 1 and str(wrong) in said
 
 
 @needs("groff")
