@@ -6,8 +6,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
 from . import _tessera as _core
 
 
@@ -202,8 +200,8 @@ def _xarray(function: str) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """A number of Python, or one of NumPy with its dtype; all else has axes without names."""
-    if not isinstance(value, (bool, int, float, complex, np.generic)):
+    """A number of Python or NumPy, or an array without axes; all else has axes without names."""
+    if not isinstance(value, (bool, int, float, complex)) and getattr(value, "ndim", None) != 0:
         raise _core.DimError(f"NamedArray: expected a number or another NamedArray, got {type(value).__name__}")
     return value
 

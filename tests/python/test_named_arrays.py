@@ -124,6 +124,46 @@ def test_comparisons_are_of_elements_and_end_in_a_number(x):
         x * NamedArray(np.ones(2), ("Ny",))  # noqa: B018
 
 
+SYMBOLS = "add sub mul truediv floordiv mod pow lt le gt ge eq ne".split()
+SINGLE = [2, 2.5, True, np.int64(2), np.float32(1.5), np.array(3.0), ts.array(2), ts.dist.array(1.5)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_operators_of_python(seed, x):
+    """Every operator with names in any order, with numbers on either side, and alone."""
+    rng = np.random.default_rng(seed)
+    for name in SYMBOLS:
+        compute = getattr(operator, name)
+        turned = x.transpose(*rng.permutation(DIMS))
+        with np.errstate(all="ignore"):
+            same = compute(abs(x) + 1, abs(turned) + 1)
+            np.testing.assert_allclose(same.numpy(), compute(abs(N) + 1, abs(N) + 1), rtol=1e-12)
+            for number in SINGLE:
+                if isinstance(number, (ts.Array, ts.dist.DNDarray)) and type(number) is not type(x.array):
+                    continue
+                wanted = number.item() if isinstance(number, (ts.Array, ts.dist.DNDarray)) else number
+                np.testing.assert_allclose(compute(abs(x), number).numpy(), compute(abs(N), wanted), rtol=1e-6)
+                if isinstance(number, (bool, int, float)):
+                    found = compute(number, abs(x))
+                    assert found.dims == DIMS
+                    np.testing.assert_allclose(found.numpy(), compute(number, abs(N)), rtol=1e-6)
+    for name in ("neg", "pos", "abs"):
+        assert np.array_equal(getattr(operator, name)(x).numpy(), getattr(operator, name)(N))
+    assert np.array_equal((~(x > 0)).numpy(), ~(N > 0))
+
+
+def test_truth_is_that_of_the_array(x):
+    assert not (x > 0).all() and (x > 0).any() and (x == x).all() and not (x != x).any()
+    assert not (x == 1).any() and x.sum().item() == pytest.approx(N.sum())
+    with pytest.raises(ValueError):
+        bool(x > 0)
+    with pytest.raises(TypeError):
+        hash(x)
+    for wrong in (lambda: x == "text", lambda: x == None, lambda: [1, 2] + x):  # noqa: E711
+        with pytest.raises(ts.DimError, match="expected a number"):
+            wrong()
+
+
 def test_operators_give_names_on():
     x = NamedArray(N, DIMS)
     A = ts.FFT(2)
