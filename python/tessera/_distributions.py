@@ -9,26 +9,33 @@ import operator
 import sys
 from typing import Any
 
+from . import _tessera as _core
 from ._functions import Functions, T
 
 _Size = Any
 
 
 def are_numbers(*parameters: Any) -> bool:
-    return not any(isinstance(p, list | tuple) or getattr(p, "ndim", 0) for p in parameters)
+    """Whether all are numbers of 64 bits with a sign, which the generator takes as they are."""
+    return all(
+        not (isinstance(p, list | tuple) or getattr(p, "ndim", 0))
+        and not (is_whole(p) and not -(2**63) <= operator.index(p) < 2**63)
+        for p in parameters
+    )
 
 
-def _is_integer_of_numpy(p: Any) -> bool:
-    numpy = sys.modules.get("numpy")  # whoever gives one has imported it
-    return numpy is not None and isinstance(p, numpy.integer)
+def is_whole(p: Any) -> bool:
+    """Whether it is a whole number, of Python or of NumPy."""
+    numpy = sys.modules.get("numpy")  # whoever gives one of its numbers has imported it
+    return isinstance(p, int) or numpy is not None and isinstance(p, numpy.integer)
 
 
 def _limits(dtype: str) -> tuple[int, int]:
-    """The least and the largest number of a dtype that draws are made of: 63 bits."""
+    """The least and the largest number of a dtype."""
     if dtype == "bool":
         return 0, 1
     bits = int(dtype.lstrip("uint"))
-    return (0, min(2**bits, 2**63) - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 class Distributions(Functions[T]):
@@ -51,15 +58,11 @@ class Distributions(Functions[T]):
     def _shape(self, size: _Size, *parameters: Any, **place: Any) -> tuple[tuple[int, ...], list[Any]]:
         """The shape of a draw, and its parameters as arrays or numbers."""
         found: list[Any] = [
-            p
-            if isinstance(p, int | float)
-            else operator.index(p)
-            if _is_integer_of_numpy(p)
-            else self._beside(p, place)
+            operator.index(p) if is_whole(p) else p if isinstance(p, float) else self._beside(p, place)
             for p in parameters
         ]
         if size is not None:
-            given = (size,) if isinstance(size, int) else tuple(size)
+            given = (operator.index(size),) if is_whole(size) else tuple(size)
             for p in found:
                 own = tuple(getattr(p, "shape", ()))
                 if len(own) > len(given) or any(n not in (1, m) for n, m in zip(own[::-1], given[::-1], strict=False)):
@@ -108,7 +111,8 @@ class Distributions(Functions[T]):
         endpoint: bool = False,
         **place: Any,
     ) -> T:
-        """Integers in [low, high), or in [0, low) when high is not given; with ``endpoint`` high is one of them.
+        """Integers in [low, high), or in [0, low) when high is not given; with ``endpoint`` high is one of them. Bounds
+        may be all that the dtype holds.
 
         >>> x = ts.random.default_rng(1).integers(1, 6, 100, endpoint=True); x.min().item(), x.max().item()
         (1, 6)
@@ -117,18 +121,42 @@ class Distributions(Functions[T]):
         """
         low, high = (0, low) if high is None else (low, high)
         shape, (low, high) = self._shape(size, low, high, **place)
-        if not hasattr(low, "ndim") and not hasattr(high, "ndim"):
-            return self._generator.integers(low, high + endpoint, shape, dtype, **place)
         kinds = [str(getattr(p, "dtype", type(p).__name__)) for p in (low, high)]
         if not all(kind.startswith(("int", "uint", "bool")) for kind in kinds):
             raise TypeError(f"integers: bounds are {' and '.join(kinds)}, expected integers")
-        ends = (self._whole(low, place), self._whole(high, place) + int(endpoint))
-        self._need(ends[0] < ends[1], "low >= high")
-        least, most = _limits(str(dtype))
-        self._need((ends[0] >= least) & (ends[1] - 1 <= most), f"low or high is out of bounds for {dtype}")
-        # Of 63 bits: all remainders are equally likely, but for a part in 2**63 / (high - low).
-        drawn: Any = self._generator.integers(0, 2**63 - 1, shape, "int64", **place)
-        return (ends[0] + drawn % (ends[1] - ends[0])).astype(dtype)
+        dtype = str(_core.result_type(dtype))
+        if not dtype.startswith(("int", "uint", "bool")):
+            raise _core.DTypeError(f"integers: expected an integer dtype, got {dtype}")
+        least, most = _limits(dtype)
+        self._need((low >= least) & (low <= most), f"low is out of bounds for {dtype}")
+        self._need((high >= least) & (high <= most + (not endpoint)), f"high is out of bounds for {dtype}")
+        self._need((high > least) | bool(endpoint), "low >= high")
+        if not hasattr(low, "ndim") and not hasattr(high, "ndim") and are_numbers(low, high + endpoint):
+            return self._generator.integers(low, high + endpoint, shape, dtype, **place)
+        # Modulo 2**64 from here on: no difference of bounds is too large.
+        first, last = self._words(low, place), self._words(high, place) - int(not endpoint)
+        base = self._words(least, place)
+        self._need(first - base <= last - base, "low >= high")
+        return (first + self._up_to(last - first, shape, place)).astype(dtype)
+
+    def _up_to(self, most: Any, shape: Any, place: dict[str, Any]) -> Any:
+        """Whole numbers from 0 up to and with ``most``, all of 64 bits without a sign."""
+        home, count = self._home, self._home.maximum(most + 1, 1)
+        if self._all(most < 2**32):  # all remainders are equally likely, but for a part in 2**31
+            return self._generator.integers(0, 2**63 - 1, shape, "int64", **place).astype("uint64") % count
+        past = ~most % count  # 2**64 modulo count: so many words would favour small remainders, and are drawn again
+        found = self._bits(shape, place)
+        while self._any(found > ~past):
+            found = home.where(found > ~past, self._bits(shape, place), found)
+        return home.where(most + 1 == 0, found, found % count)  # 0 stands for 2**64
+
+    def _bits(self, shape: Any, place: dict[str, Any]) -> Any:
+        high, low = (self._generator.integers(0, 2**32, shape, "uint64", **place) for _ in range(2))
+        return high * 2**32 + low
+
+    def _words(self, x: Any, place: dict[str, Any]) -> Any:
+        """Whole numbers modulo 2**64."""
+        return (x if hasattr(x, "ndim") else self._beside(x % 2**64, place)).astype("uint64")
 
     def standard_normal(self, size: _Size = None, dtype: Any = "float64", **place: Any) -> T:
         """Normal numbers of mean 0 and deviation 1.
@@ -456,8 +484,8 @@ class Distributions(Functions[T]):
         >>> sorted(ts.random.default_rng(1).permutation(4).tolist())
         [0, 1, 2, 3]
         """
-        if isinstance(x, int):
-            return self._generator.permutation(x, **place)
+        if is_whole(x):
+            return self._generator.permutation(operator.index(x), **place)
         x = self._beside(x, place)
         return self._home.take(x, self._order(x), 0)
 
@@ -484,7 +512,7 @@ class Distributions(Functions[T]):
         """
         home = self._home
         shape = self._shape(size)[0]
-        a = a if isinstance(a, int) else self._beside(a, place)
+        a = operator.index(a) if is_whole(a) else self._beside(a, place)
         n = a if isinstance(a, int) else a.shape[0]
         many = math.prod(shape)
         if n <= 0 and many:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _larger, _local, _shared
-from ._distributions import Distributions, are_numbers
+from ._distributions import Distributions, are_numbers, is_whole
 from ._tessera import Array, Generator, OutOfMemory, asarray, take
 
 _Shape = int | Sequence[int]
@@ -120,7 +120,7 @@ def permutation(x: Any, device: Any = None) -> Array:
     >>> ts.sort(ts.random.permutation(5)).tolist()
     [0, 1, 2, 3, 4]
     """
-    if isinstance(x, int):
+    if is_whole(x):
         return _generator.permutation(x, device or "cpu")
     x = asarray(x, device=device)
     return take(x, _generator.permutation(x.shape[0], x.device), 0)

@@ -243,3 +243,55 @@ def test_lists_are_permuted_and_chosen_from_on_devices(place):
     for p in (None, [0.25, 0.75, 0.0], np.array([0.25, 0.75, 0.0])):
         x = ts.random.default_rng(3).choice([5, 6, 7], 20, p=p, device=place)
         assert x.device == place and set(x.tolist()) <= ({5, 6, 7} if p is None else {5, 6})
+
+
+BOUNDED = ["bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
+
+
+@pytest.mark.parametrize("place", ["cpu", "sim:0", "ranks"])
+@pytest.mark.parametrize("seed", range(12))
+def test_whole_numbers_up_to_the_ends_of_their_dtype(seed, place):
+    """Bounds of every dtype, many of them at its ends, as numbers, lists and arrays: what is drawn lies between them in
+    all parts alike, and what NumPy refuses is refused."""
+    rng = np.random.default_rng(seed)
+    home = ts.dist.random if place == "ranks" else ts.random
+    where = {"split": 0} if place == "ranks" else {"device": place}
+    for name in BOUNDED:
+        least, most = (0, 1) if name == "bool" else (int(np.iinfo(name).min), int(np.iinfo(name).max))
+        endpoint = bool(rng.integers(2))
+        ends = sorted({least, most, *(least + int(rng.random() * (most - least)) for _ in range(2))})
+        low = [ends[rng.integers(len(ends))] for _ in range(3)]
+        high = [min(most, value + int(rng.random() ** 3 * (most - value))) for value in low]
+        last = [most if rng.integers(3) == 0 else value for value in high]
+        high = [value + (not endpoint) for value in last]
+        python = {"int64": int, "bool": bool}.get(name, name)
+        dtype = [python, name, np.dtype(name), np.dtype(name).type, getattr(ts, name)][rng.integers(5)]
+        if max(high) >= 2**64 or min(high) < 0 and max(high) >= 2**63:  # no dtype holds such a list
+            high, endpoint = last, True
+        spans = [b - a for a, b in zip(low, last, strict=True)]
+        for scalar in (False, True):
+            bounds = (low[0], high[0]) if scalar else (low, high)
+            if not scalar and rng.integers(2):
+                bounds = tuple(np.array(b, object).astype("uint64" if max(b) >= 2**63 else "int64") for b in bounds)
+            draw = home.default_rng(seed).integers
+            x = draw(*bounds, size=(600, 3), dtype=dtype, endpoint=endpoint, **where)
+            assert x.dtype == name
+            starts, spread = ([low[0]] * 3, [spans[0]] * 3) if scalar else (low, spans)
+            for column, start, span in zip(x.numpy().T, starts, spread, strict=True):
+                shares = [(int(value) - start) / (span + 1) for value in column]
+                assert min(shares) >= 0 and max(shares) < 1, (name, bounds)
+                if span > 1000:
+                    assert ss.kstest(shares, ss.uniform().cdf).pvalue > 1e-5, (name, bounds)
+        for wrong in ((least - 1, most), (least, most + 2), ([least], [least - endpoint]), (most + 1, most + 2)):
+            for source in (np.random, home):
+                with pytest.raises((ValueError, OverflowError)):
+                    source.default_rng(1).integers(*wrong, 4, dtype=name, endpoint=endpoint)
+
+
+def test_lengths_are_whole_numbers_of_numpy():
+    for home in (ts.random, ts.dist.random):
+        n = np.int64(3)
+        for rng in (home, home.default_rng(1)):
+            assert rng.random(n).shape == rng.standard_gamma(2.0, n).shape == rng.integers(0, 5, n).shape == (3,)
+            assert sorted(rng.permutation(n).tolist()) == [0, 1, 2] and rng.choice(n, n).shape == (3,)
+        assert home.integers(0, 2**63, 3).shape == home.integers(2**63, 2**64, 3, dtype="uint64").shape == (3,)

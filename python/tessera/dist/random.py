@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _dist, _shared
 from .._dist import Communicator, DNDarray, Generator, array, take
-from .._distributions import Distributions, are_numbers
+from .._distributions import Distributions, are_numbers, is_whole
 from ..random import _Shape, _shape
 
 
@@ -112,7 +112,7 @@ def permutation(x: Any, split: int | None = None, device: Any = None, comm: Comm
     >>> ts.dist.sort(ts.dist.random.permutation(5, split=0)).tolist()
     [0, 1, 2, 3, 4]
     """
-    if isinstance(x, int):
+    if is_whole(x):
         return _generator.permutation(x, split, device, comm)
     x = x if isinstance(x, DNDarray) else array(x, split, device=device, comm=comm)
     order = _generator.permutation(x.shape[0], None if x.split is None else 0, x.device, x.comm)
