@@ -394,6 +394,82 @@ def test_modules_move_copy_and_pickle():
     assert D(torch.ones(3)).tolist() == [5, 2, 3]
 
 
+WEIGHED = {
+    "scalar": lambda m, w: m.Scalar(w[0], ("X",)),
+    "diagonal": lambda m, w: m.Diagonal(w[0].expand(3).clone(), ("X",)),
+    "dense": lambda m, w: m.Dense(w[0] * torch.eye(3), ("X", "Y"), ("X",), ("Y",)),
+    "convolution": lambda m, w: m.Convolution(w[0].expand(3).clone()),
+    "product": lambda m, w: m.Diagonal(w[0].expand(3).clone(), ("X",)) @ m.Diagonal(w[1].expand(3).clone(), ("X",)),
+    "scaled": lambda m, w: m.Scalar(w[0], ("X",)) @ m.Diagonal(w[1].expand(3).clone(), ("X",)) @ m.Scalar(w[2], ("X",)),
+    "sum": lambda m, w: m.Scalar(w[0], ("X",)) + m.Diagonal(w[1].expand(3).clone(), ("X",)),
+    "nested": lambda m, w: (m.Scalar(w[0], ("X",)) + m.Identity(("X",))) @ m.Diagonal(w[1].expand(3).clone(), ("X",)),
+    "stack": lambda m, w: m.Stack(
+        *(m.Diagonal(w[i].expand(3).clone(), ("X",)) @ m.Scalar(w[2], ("X",)) for i in (0, 1)), odim_and_idx=("S", 0)
+    ),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("form", WEIGHED)
+def test_weights_that_changed_are_the_ones_that_count(form, seed):
+    """Used, then written into in several ways, then used again: the same as made anew of these weights."""
+    g = torch.Generator().manual_seed(seed)
+    w, x = torch.rand(3, generator=g) + 0.5, torch.rand(3, generator=g)
+    A = WEIGHED[form](tl, w)
+    for way in torch.randperm(4, generator=g).tolist():
+        y = A(x)
+        A.H(y)
+        A.requires_grad_(False)
+        weights = list(A.parameters())
+        factor = float(torch.rand(1, generator=g)) + 0.5
+        with torch.no_grad():
+            for p in weights:
+                if way == 0:
+                    p.mul_(factor)
+                elif way == 1:
+                    p.copy_(p * factor)
+                elif way == 2:
+                    p.requires_grad_()
+                    p.sub_(p * (1 - factor))
+                else:
+                    p[...] = p * factor
+        A.requires_grad_(False)
+        fresh = copy.deepcopy(A)
+        fresh.reset_adjoint_and_normal()
+        assert torch.allclose(A(x), fresh(x)) and not torch.allclose(A(x), y)
+        assert torch.allclose(A.linop.H(y), fresh.linop.H(y))
+
+
+def test_numbers_written_past_the_count_of_pytorch():
+    A = tl.Scalar(2.0, ("X",))
+    B = A @ tl.Diagonal(torch.ones(2), ("X",))
+    assert A(torch.ones(2)).tolist() == B(torch.ones(2)).tolist() == [2, 2]
+    A.weight.data.fill_(3)
+    assert A(torch.ones(2)).tolist() == B(torch.ones(2)).tolist() == [3, 3]
+    B[0].weight.data.fill_(2)
+    B.reset_adjoint_and_normal()
+    assert B(torch.ones(2)).tolist() == [6, 6]
+
+
+@beside
+@pytest.mark.parametrize("seed", range(30))
+def test_sums_keep_the_order_of_their_names(seed):
+    rng = np.random.default_rng(seed)
+    names = list("ABCD"[: rng.integers(1, 5)])
+    kept = [str(name) for name in rng.permutation(names)[: rng.integers(len(names))]]
+    more = tuple(rng.integers(1, 4, rng.integers(3)))
+    sides = [names, kept]
+    if rng.integers(2) or more:
+        sides = [[*side[:at], "...", *side[at:]] for side in sides for at in [rng.integers(len(side) + 1)]]
+    at = sides[0].index("...") if "..." in sides[0] else 0
+    lengths = [int(n) for n in rng.integers(1, 5, len(names))]
+    x = torch.from_numpy(rng.standard_normal([*lengths[:at], *more, *lengths[at:]]))
+    A, B = (m.SumReduce(*map(tuple, sides)) for m in (tl, peer))
+    y = B(x)
+    same(A(x), y, torch.float64)
+    same(A.H(y), B.H(y), torch.float64)
+
+
 def test_names_are_set_as_there():
     D = tl.Diagonal(torch.ones(3), ("X",))
     D.oshape = ("Y",)

@@ -55,6 +55,7 @@ class NamedLinop(torch.nn.Module):
     _adjoint: list[NamedLinop] | None
     _normal: list[NamedLinop] | None
     _built: _core.NamedLinop | None
+    _built_of: tuple[Any, ...]
     _written_out = False  # of our own classes: fn and adj_fn run the operator that _make gives
 
     def __init__(self, shape: Any, name: str | None = None, stream: Any = None) -> None:
@@ -102,12 +103,20 @@ class NamedLinop(torch.nn.Module):
     @property
     def linop(self) -> _core.NamedLinop:
         """The operator of ``tessera`` that this is."""
-        if self._built is None:
+        if self._built is None or self._built_of != self._memory():
             made = self._make()
             for step in self._steps:
                 made = made.rename(step) if isinstance(step, dict) else getattr(made, step)
-            self._built = made
-        return self._built
+            self._keep(made)
+        return cast(_core.NamedLinop, self._built)
+
+    def _memory(self) -> tuple[Any, ...]:
+        """What changes when PyTorch writes into a weight: an operator may hold what it has made of weights before, for
+        example the product of two."""
+        return tuple((weight.data_ptr(), weight._version) for weight in self.parameters())
+
+    def _keep(self, made: _core.NamedLinop) -> None:
+        self._built, self._built_of = made, self._memory()
 
     def _make(self) -> _core.NamedLinop:
         cls: Any = type(self)
@@ -163,7 +172,7 @@ class NamedLinop(torch.nn.Module):
         """Forgets the adjoint, the normal operator and the operator itself: they are made again when asked for."""
         self._adjoint = None
         self._normal = None
-        self._built = None
+        self._built, self._built_of = None, ()
 
     def _step(self, step: Any) -> NamedLinop:
         new = copy.copy(self)
@@ -217,7 +226,8 @@ class NamedLinop(torch.nn.Module):
             now = self.linop.rename(changes)
             self._steps = (*self._steps, changes)
             self.reset_adjoint_and_normal()
-            self._built, self._shape = now, _core.NamedShape(now.ishape, now.oshape)
+            self._keep(now)
+            self._shape = _core.NamedShape(now.ishape, now.oshape)
 
     @property
     def dims(self) -> set[_core.NamedDimension]:
@@ -323,7 +333,8 @@ class Operator(NamedLinop):
     """Those of our classes: what they compute is an operator of ``tessera``, of the class ``_kind``.
 
     Tensors among its arguments are parameters of the module, whose memory the operator uses; the others are read as
-    attributes too (``A.grid_size``).
+    attributes too (``A.grid_size``). Products may hold what they made of several weights; they notice all changes but
+    those through ``weight.data``, which PyTorch does not count: then call ``reset_adjoint_and_normal()``.
     """
 
     _written_out = True
@@ -337,8 +348,9 @@ class Operator(NamedLinop):
         for key, value in arguments.items():
             if isinstance(value, torch.Tensor):
                 setattr(self, key, frozen(value))
-        self._built = self._make()
-        self._shape = _core.NamedShape(self._built.ishape, self._built.oshape)
+        made = self._make()
+        self._keep(made)
+        self._shape = _core.NamedShape(made.ishape, made.oshape)
 
     def _make(self) -> _core.NamedLinop:
         tensors = {key: array(value) for key, value in self._parameters.items()}

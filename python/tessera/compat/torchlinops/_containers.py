@@ -24,11 +24,15 @@ class Container(Operator):
         NamedLinop.__init__(self, ("...",), name)
         self._given = options
         self.linops = torch.nn.ModuleList(linops)
-        self._built = self._make()
-        self._shape = _core.NamedShape(self._built.ishape, self._built.oshape)
+        made = self._make()
+        self._keep(made)
+        self._shape = _core.NamedShape(made.ishape, made.oshape)
 
     def _make(self) -> _core.NamedLinop:
         return cast(_core.NamedLinop, self._kind(*(part.linop for part in self.linops), **self._given))
+
+    def _memory(self) -> tuple[Any, ...]:
+        return tuple(part._memory() for part in self.linops)
 
     @property
     def _by_torch(self) -> bool:

@@ -59,16 +59,18 @@ class SumReduce(Operator):
 
     @staticmethod
     def fn(linop: Any, x: Tensor, /, context: Any = None) -> Tensor:
-        sides, flips = (linop.ishape, linop.oshape), [step for step in linop._steps if step == "H"]
         if "N" in linop._steps:
             return Operator.fn(linop, x)
-        if not flips:
-            gone = [i - len(sides[0]) for i, dim in enumerate(sides[0]) if dim not in sides[1]]
-            return x.sum(gone)
-        for axis, dim in enumerate(sides[1]):
-            if dim not in sides[0]:
-                x = x.unsqueeze(axis if "..." not in sides[1][:axis] else axis - len(sides[1]))
-        return x
+        names, wanted = ([str(dim) for dim in side] for side in (linop.ishape, linop.oshape))
+        batch = [f"...{i}" for i in range(x.ndim - len(names) + 1)]
+        names, wanted = (  # the axes that "..." stands for by names of their own
+            [each for name in side for each in (batch if name == "..." else [name])] for side in (names, wanted)
+        )
+        gone = [axis for axis, name in enumerate(names) if name not in wanted]
+        x = x.sum(gone) if gone else x
+        left = [name for name in names if name in wanted]
+        x = x.permute([left.index(name) for name in wanted if name in left])
+        return x[tuple(slice(None) if name in left else None for name in wanted)]
 
     @staticmethod
     def adj_fn(linop: Any, x: Tensor, /, context: Any = None) -> Tensor:

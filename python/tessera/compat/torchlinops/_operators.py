@@ -180,6 +180,10 @@ class Scalar(Diagonal):
     def _make(self) -> _core.NamedLinop:
         return _core.Scalar(self.weight.item(), **self._given)
 
+    def _memory(self) -> tuple[Any, ...]:
+        """With the number, which the operator has copied; of other devices it is not fetched for each call."""
+        return (*super()._memory(), self.weight.item() if self.weight.device.type == "cpu" else None)
+
 
 class Dense(Operator):
     """A matrix between names: einsum of input and weight.
