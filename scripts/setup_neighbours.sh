@@ -12,7 +12,7 @@ if PIP_DEFAULT_TIMEOUT=20 "$PY" -m pip install -q --disable-pip-version-check --
   touch "$stamp"
   # Without what they would rather have: another PyTorch, and Triton where there is none.
   PIP_DEFAULT_TIMEOUT=20 "$PY" -m pip install -q --disable-pip-version-check --retries 1 --no-deps \
-    torch-named-linops heat 2>build/pip-compat.log ||
+    torch-named-linops==0.8.3 heat==1.8.0 2>build/pip-compat.log ||
     echo "not installed (build/pip-compat.log): tests beside torch-named-linops and Heat are skipped"
 else
   echo "not installed (build/pip-neighbours.log): tests with PyTorch and JAX are skipped"
