@@ -102,3 +102,32 @@ def test_random_numbers_do_not_depend_on_ranks():
     ht.random.seed()
     same = ht.array([ht.random.random()], is_split=0).numpy()
     assert (same == same[0]).all()
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_changes_in_place_and_positions(split):
+    x = ht.array(A.astype("float32"), split=split)
+    wanted = A.astype("float32")
+    view = x[2:6]
+    view += 1
+    wanted[2:6] += 1
+    check(x, wanted, "float32")
+    at = ht.nonzero(x > 20)
+    check(x[at], wanted[wanted > 20])
+    check(ht.nonzero(x[0] > 20), np.nonzero(wanted[0] > 20)[0])
+    x[at] = -1
+    wanted[wanted > 20] = -1
+    turned = ht.flip(x, 0)
+    turned *= ht.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    check(turned, wanted[::-1] * [1, 2, 3, 4, 5])
+    check(x, wanted)
+    with pytest.raises(TypeError, match="in place"):
+        x += ht.ones(5, dtype=ht.float64)
+    with pytest.raises(ValueError, match="in place"):
+        x[0].__iadd__(x)
+    outs = ht.zeros((7, 5), split=split), ht.zeros((7, 5), split=0)
+    ht.divmod(x, 3.0, out=outs, where=x > 5)
+    for out, made in zip(outs, np.divmod(wanted, 3), strict=True):
+        check(out, np.where(wanted > 5, made, 0))
+    check(ht.reshape(ht.array([5], split=0), ()), 5)
+    assert isinstance(ht.supports_hdf5(), bool)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import _tessera as _core
 from ... import dist as _dist
+from .._absent import Absent
 from ._types import canonical, datatype
 
 
@@ -74,7 +75,7 @@ class Communication:
 
     def __getattr__(self, name: str) -> Any:
         if name[:1].isupper():
-            raise NotImplementedError(
+            raise Absent(
                 f"ht.Communication.{name} is not offered: functions of arrays send what they need; "
                 "for messages of your own use mpi4py"
             )
@@ -260,6 +261,8 @@ class DNDarray:
     def larray(self) -> Any:
         """This rank's part as a tensor of PyTorch over the same memory. After writing into it every rank calls
         ``touch()``; set, it replaces the part."""
+        if min(self.dist.local.strides, default=0) < 0:  # a flipped view: PyTorch knows no such strides
+            self.dist = self.dist.copy()
         return _torch().from_dlpack(self.dist.local)
 
     @larray.setter
@@ -307,7 +310,7 @@ class DNDarray:
 
     def resplit(self, axis: int | None = None) -> DNDarray:
         """A copy split along another axis."""
-        return DNDarray(self.dist.resplit(axis))
+        return DNDarray(self.dist.copy() if axis == self.split else self.dist.resplit(axis))
 
     def resplit_(self, axis: int | None = None) -> DNDarray:
         """Splits this array along another axis."""
@@ -386,10 +389,18 @@ class DNDarray:
         return DNDarray(self.dist.imag)
 
     def __getitem__(self, key: Any) -> DNDarray:
-        return DNDarray(self.dist[_key(key)])
+        return DNDarray(self.dist[_key(key, self.ndim)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.dist[_key(key)] = ours(value)
+        key, value = _key(key, self.ndim), ours(value)
+        try:
+            self.dist[key] = value
+        except _core.ArgumentError as error:
+            if "read-only" not in str(error):
+                raise
+            # Made by a reshape or a flip that moved elements: a copy, which nobody else writes into.
+            self.dist = self.dist.copy()
+            self.dist[key] = value
 
     def __len__(self) -> int:
         return len(self.dist)
@@ -438,10 +449,12 @@ def ours(value: Any) -> Any:
     return value
 
 
-def _key(key: Any) -> Any:
+def _key(key: Any, ndim: int) -> Any:
     """A key; the rows of positions that ht.nonzero gives are taken apart, as there."""
     if isinstance(key, tuple):
         return tuple(ours(part) for part in key)
+    if isinstance(key, DNDarray) and key.ndim == 2 and key.shape[1] == ndim > 1 and key.dist.dtype.kind in "iu":
+        return tuple(key.dist[:, axis] for axis in range(ndim))
     return ours(key)
 
 

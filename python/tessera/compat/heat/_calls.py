@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ... import dist as _dist
 from ._array import DNDarray, ours, theirs
 
@@ -51,6 +53,15 @@ def into(out: DNDarray | None, result: Any) -> Any:
     return out
 
 
+def into_where(name: str, out: DNDarray | None, where: Any, result: Any) -> Any:
+    """The same, only where a condition holds."""
+    if where is True:
+        return into(out, result)
+    if out is None:
+        raise ValueError(f"ht.{name}: where= leaves elements of out as they are, so out is needed")
+    return into(out, call(_dist.where, where, result, out))
+
+
 def call(function: Callable[..., Any], *args: Any, wide_integers: bool = True, **kwargs: Any) -> Any:
     """One of our functions over Heat's arrays."""
     result = function(*(ours(a) for a in args), **{key: ours(value) for key, value in kwargs.items()})
@@ -93,7 +104,7 @@ def binary(name: str, ours_name: str | None = None) -> Callable[..., Any]:
     divides = (ours_name or name) in ("divide", "true_divide")
 
     def function(t1: Any, t2: Any, /, out: DNDarray | None = None, *, where: Any = True) -> Any:
-        t1, t2 = (_array(t) if isinstance(t, (list, tuple)) else t for t in (t1, t2))
+        t1, t2 = operands(t1, t2)
         if name in ("arctan2", "atan2", "copysign", "hypot", "logaddexp"):
             t1, t2 = (rounding(t) if isinstance(t, DNDarray) else t for t in (t1, t2))
         inputs = arrays_in((t1, t2))
@@ -105,11 +116,7 @@ def binary(name: str, ours_name: str | None = None) -> Callable[..., Any]:
         if str(result.dtype) == "int64" and [each.dtype.__name__ for each in inputs] == ["bool"] and numbers:
             result = result.astype("int32")
         made = theirs(narrowed(result, inputs, wide_integers=not (divides or numbers)))
-        if where is not True:
-            if out is None:
-                raise ValueError(f"ht.{name}: where= leaves elements of out as they are, so out is needed")
-            made = call(_dist.where, where, made, out)
-        return into(out, made)
+        return into_where(name, out, where, made)
 
     return described(function, name, compute.__doc__)
 
@@ -124,14 +131,24 @@ def reduction(name: str, *, keepdims: bool = True) -> Callable[..., Any]:
     return described(function, name, compute.__doc__)
 
 
-def same(name: str, ours_name: str | None = None) -> Callable[..., Any]:
-    """A function that takes there what it takes here."""
+def same(name: str, ours_name: str | None = None, copies: bool = False) -> Callable[..., Any]:
+    """A function that takes there what it takes here; with ``copies`` it gives memory of its own, as there."""
     compute = getattr(_dist, ours_name or name)
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        return call(compute, *args, **kwargs)
+        made = call(compute, *args, **kwargs)
+        return DNDarray(made.dist.copy()) if copies else made
 
     return described(function, name, compute.__doc__)
+
+
+def operands(*given: Any) -> list[Any]:
+    """Arrays, and numbers of Python, which adapt themselves to the other's dtype. So do numbers of NumPy, as there, but
+    for those that round beside arrays that do not, and complex ones beside real arrays: they bring their own."""
+    kept = [x if isinstance(x, (DNDarray, bool, int, float, complex, np.generic)) else _array(x) for x in given]
+    kinds = [x.dist.dtype.kind for x in kept if isinstance(x, DNDarray)]
+    adapt = "biuf" + "c" * ("c" in kinds) if {"f", "c"} & {*kinds} else "biu"
+    return [x if not isinstance(x, np.generic) else x.item() if x.dtype.kind in adapt else _array(x) for x in kept]
 
 
 def _array(x: Any) -> DNDarray:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import dist as _dist
+from ..._distributions import is_whole
 from ._array import Communication, Device, DNDarray, as_device, ours
 from ._types import canonical
 
@@ -296,7 +296,7 @@ def logspace(
 
 
 def eye(
-    shape: int | Sequence[int],
+    shape: Any,
     dtype: Any = "float32",
     split: int | None = None,
     device: Any = None,
@@ -308,7 +308,7 @@ def eye(
     >>> ht.eye((2, 3), split=0).sum().item()
     2.0
     """
-    rows, columns = (shape, shape) if isinstance(shape, int) else (*shape, *shape)[:2]
+    rows, columns = (shape, shape) if is_whole(shape) else (*shape, *shape)[:2]
     return DNDarray(_dist.eye(rows, columns, dtype=canonical(dtype).__name__, **place(split, device, comm)))
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import dist as _dist
+from ..._distributions import is_whole
 from ._array import DNDarray, ours, theirs
-from ._calls import _array, binary, call, into, reduction, rounding, same, unary
+from ._calls import _array, binary, call, into, into_where, operands, reduction, rounding, same, unary
 from ._factories import array
-from ._types import canonical
+from ._types import canonical, promote_types
 
 _UNARY = (
     "abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh "
@@ -38,8 +39,8 @@ _ALIASES = {
 }
 _REDUCTIONS = "all any max min nanprod nansum prod sum".split()
 _SAME = (
-    "broadcast_arrays broadcast_to column_stack concatenate diff dsplit expand_dims flip fliplr flipud hsplit "
-    "hstack moveaxis ravel repeat roll rot90 split squeeze stack swapaxes tile tril triu vsplit vstack"
+    "broadcast_arrays broadcast_to column_stack concatenate diff dsplit expand_dims hsplit "
+    "hstack moveaxis ravel repeat roll split squeeze stack swapaxes tile tril triu vsplit vstack"
 ).split()
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -49,6 +50,7 @@ FUNCTIONS |= {name: binary(name) for name in _BINARY}
 FUNCTIONS |= {name: binary(name, ours_name) for name, ours_name in _ALIASES.items()}
 FUNCTIONS |= {name: reduction(name) for name in _REDUCTIONS}
 FUNCTIONS |= {name: same(name) for name in _SAME}
+FUNCTIONS |= {name: same(name, copies=True) for name in ("flip", "fliplr", "flipud", "rot90")}
 FUNCTIONS["row_stack"] = same("row_stack", "vstack")
 FUNCTIONS["flatten"] = same("flatten", "ravel")
 
@@ -169,22 +171,24 @@ def fmod(t1: Any, t2: Any, /, out: Any = None, *, where: Any = True) -> Any:
     >>> ht.fmod([-5.0, 5.0], 3).tolist()
     [-2.0, 2.0]
     """
-    t1 = _array(t1)
-    rest = FUNCTIONS["mod"](
-        FUNCTIONS["abs"](t1), FUNCTIONS["abs"](t2) if isinstance(t2, DNDarray) else builtins.abs(t2)
-    )
-    return into(out, call(_dist.where, t1 < 0, -rest, rest))  # type: ignore[operator]
+    t1, t2 = operands(t1 if isinstance(t2, DNDarray) else _array(t1), t2)
+    rest = FUNCTIONS["mod"](builtins.abs(t1), builtins.abs(t2))
+    return into_where("fmod", out, where, call(_dist.where, t1 < 0, -rest, rest))
 
 
 @_offered
-def divmod(t1: Any, t2: Any, out1: Any = None, out2: Any = None) -> tuple[Any, Any]:
+def divmod(
+    t1: Any, t2: Any, out1: Any = None, out2: Any = None, /, out: Any = (None, None), *, where: Any = True
+) -> tuple[Any, Any]:
     """Quotient, rounded down, and remainder.
 
     >>> [part.tolist() for part in ht.divmod([5, -5], 3)]
     [[1, -2], [2, 1]]
     """
-    t1 = _array(t1)
-    return into(out1, t1 // t2), into(out2, t1 % t2)
+    t1, t2 = operands(t1, t2)
+    parts = FUNCTIONS["floor_divide"](t1, t2), FUNCTIONS["mod"](t1, t2)
+    one, other = (given if given is not None else each for given, each in zip((out1, out2), out, strict=True))
+    return into_where("divmod", one, where, parts[0]), into_where("divmod", other, where, parts[1])
 
 
 @_offered
@@ -196,7 +200,8 @@ def modf(x: Any, out: Any = None) -> tuple[Any, Any]:
     """
     x = _array(x)
     whole = call(_dist.trunc, x)
-    return x - whole, whole
+    one, other = (None, None) if out is None else out
+    return into(one, x - whole), into(other, whole)
 
 
 @_offered
@@ -208,7 +213,7 @@ def logaddexp2(t1: Any, t2: Any, /, out: Any = None, *, where: Any = True) -> An
     """
     ln2 = 0.6931471805599453
     scaled = [FUNCTIONS["mul"](_array(t), ln2) for t in (t1, t2)]
-    return into(out, call(_dist.logaddexp, *scaled) / ln2)
+    return into_where("logaddexp2", out, where, call(_dist.logaddexp, *scaled) / ln2)
 
 
 @_offered
@@ -218,7 +223,9 @@ def clip(x: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
     >>> ht.clip(ht.arange(4), 1, 2).tolist()
     [1, 1, 2, 2]
     """
-    return into(out, call(_dist.clip, _array(x), min, max))
+    x, given = _array(x), [bound for bound in (min, max) if bound is not None]
+    bounds = iter(operands(x, *given)[1:])
+    return into(out, call(_dist.clip, x, *(None if bound is None else next(bounds) for bound in (min, max))))
 
 
 @_offered
@@ -272,10 +279,10 @@ FUNCTIONS["cumproduct"] = cumprod
 
 @_offered
 def where(cond: Any, x: Any = None, y: Any = None) -> Any:
-    """x where the condition holds, else y; alone, the positions where it does, one row for each.
+    """x where the condition holds, else y; alone, the positions where it does, as ``nonzero`` gives them.
 
     >>> a = ht.arange(4, split=0); ht.where(a > 1, a, -1).tolist(), ht.where(a > 2).tolist()
-    ([-1, -1, 2, 3], [[3]])
+    ([-1, -1, 2, 3], [3])
     """
     if x is None and y is None:
         return nonzero(cond)
@@ -284,12 +291,13 @@ def where(cond: Any, x: Any = None, y: Any = None) -> Any:
 
 @_offered
 def nonzero(x: Any) -> DNDarray:
-    """Positions of what is not zero, one row for each.
+    """Positions of what is not zero: along one axis numbers, along several one row for each, which keys take apart.
 
-    >>> ht.nonzero(ht.array([[0, 3], [4, 0]])).tolist()
-    [[0, 1], [1, 0]]
+    >>> x = ht.array([[0, 3], [4, 0]]); at = ht.nonzero(x); at.tolist(), x[at].tolist(), ht.nonzero(x[0]).tolist()
+    ([[0, 1], [1, 0]], [3, 4], [1])
     """
-    return DNDarray(_dist.nonzero(_array(x).dist, as_tuple=False))
+    x = _array(x)
+    return DNDarray(_dist.nonzero(x.dist)[0] if x.ndim == 1 else _dist.nonzero(x.dist, as_tuple=False))
 
 
 @_offered
@@ -299,11 +307,11 @@ def reshape(a: Any, *shape: Any, new_split: int | None = None) -> DNDarray:
     >>> ht.reshape(ht.arange(6, split=0), (2, 3)).split
     0
     """
-    sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    sizes = tuple(shape[0]) if len(shape) == 1 and not is_whole(shape[0]) else shape
     a = _array(a)
-    if new_split is None and a.split is not None:
-        new_split = a.split if a.split < len(tuple(sizes)) else 0
-    return DNDarray(_dist.reshape(a.dist, tuple(sizes), new_split))
+    if new_split is None and a.split is not None and sizes:
+        new_split = a.split if a.split < len(sizes) else 0
+    return DNDarray(_dist.reshape(a.dist, sizes, new_split))
 
 
 @_offered
@@ -333,7 +341,7 @@ def diagonal(a: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> DNDarray:
     >>> ht.diagonal(ht.eye(2)).tolist()
     [1.0, 1.0]
     """
-    return call(_dist.diagonal, _array(a), offset, dim1, dim2)  # type: ignore[no-any-return]
+    return DNDarray(_dist.diagonal(_array(a).dist, offset, dim1, dim2).copy())
 
 
 @_offered
@@ -466,7 +474,8 @@ def collect(arr: Any, target_rank: int = 0) -> DNDarray:
     >>> ht.collect(ht.arange(4, split=0)).lshape
     (4,)
     """
-    return DNDarray(_array(arr).dist).collect_(target_rank)
+    arr = _array(arr)
+    return copy(arr) if arr.split is None else DNDarray(arr.dist).collect_(target_rank)
 
 
 @_offered
@@ -554,7 +563,11 @@ def _operators() -> None:
 def _changing(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: DNDarray, *args: Any, **kwargs: Any) -> DNDarray:
         made = function(self, *args, **kwargs)
-        self.dist = made.dist.astype(self.dtype.__name__) if made.dtype != self.dtype else made.dist
+        if made.shape != self.shape:
+            raise ValueError(f"ht: an array of shape {self.shape} cannot hold a result of shape {made.shape} in place")
+        if promote_types(made.dtype, self.dtype) != self.dtype:
+            raise TypeError(f"ht: an array of {self.dtype} cannot hold a result of {made.dtype} in place")
+        self[...] = made  # into its memory, which views and tensors share
         return self
 
     return method

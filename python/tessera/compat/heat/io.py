@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from ... import _tessera as _core
 from ... import dist as _dist
 from .._absent import refuse
 from ._array import DNDarray
@@ -157,9 +158,13 @@ def supports_hdf5() -> bool:
     >>> isinstance(ht.supports_hdf5(), bool)
     True
     """
-    import importlib.util
-
-    return importlib.util.find_spec("h5py") is not None
+    try:  # refused on every rank at once: for the name that it lacks, or where the library was built without HDF5
+        _dist.save("x.h5", _dist.zeros(1), dataset="")
+    except _core.NotAvailable:
+        return False
+    except _core.ArgumentError:
+        return True
+    raise AssertionError("ts.dist.save wrote a data set without a name")
 
 
 def supports_netcdf() -> bool:
@@ -182,6 +187,7 @@ def supports_zarr() -> bool:
 
 _ZARR = "ts.load and ts.save read and write Zarr, as local arrays"
 REFUSED = {
+    "load_csv_from_folder": "load each file with ht.load_csv and join them with ht.concatenate",
     "load_multiple_hdf5": "load each file with ht.load_hdf5 and join them with ht.concatenate",
     "load_netcdf": "NetCDF 4 files are HDF5: ht.load_hdf5 reads their variables",
     "load_npy_from_path": "load each file with ht.load and join them with ht.concatenate",

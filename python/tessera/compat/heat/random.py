@@ -12,8 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import dist as _dist
+from ..._distributions import is_whole
 from .._absent import refuse
-from ._array import DNDarray, ours
+from ._array import DNDarray
+from ._calls import _array
 from ._factories import place
 from ._types import canonical
 
@@ -67,7 +69,7 @@ def random(
     >>> ht.random.random((2, 3)).shape
     (2, 3)
     """
-    sizes = (1,) if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = (1,) if shape is None else (shape,) if is_whole(shape) else tuple(shape)
     return _shaped(rand(*sizes, dtype=dtype, split=split, device=device, comm=comm), shape)
 
 
@@ -91,7 +93,7 @@ def standard_normal(
     >>> ht.random.standard_normal((4,)).shape
     (4,)
     """
-    sizes = (1,) if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = (1,) if shape is None else (shape,) if is_whole(shape) else tuple(shape)
     return _shaped(randn(*sizes, dtype=dtype, split=split, device=device, comm=comm), shape)
 
 
@@ -126,7 +128,7 @@ def randint(
     >>> ht.random.randint(5, 6, (2,)).tolist()
     [5, 5]
     """
-    sizes = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    sizes = () if size is None else (size,) if is_whole(size) else tuple(size)
     low, high = (0, low) if high is None else (low, high)
     where = place(split, device, comm)
     return DNDarray(_dist.random.integers(low, high, sizes, canonical(dtype or "int32").__name__, **where))
@@ -150,7 +152,10 @@ def permutation(x: Any, **kwargs: Any) -> DNDarray:
     >>> sorted(ht.random.permutation(ht.arange(3, split=0)).tolist())
     [0, 1, 2]
     """
-    return randperm(x, **kwargs) if isinstance(x, int) else DNDarray(_dist.random.permutation(ours(x), split=x.split))
+    if is_whole(x):
+        return randperm(x, **kwargs)
+    x = _array(x)
+    return DNDarray(_dist.random.permutation(x.dist, split=x.split))
 
 
 __getattr__: Callable[[str], Any] = refuse(
