@@ -201,17 +201,13 @@ def test_tiles_are_computed_on_devices(resident):
 
 def test_a_job_on_other_devices_is_another_job(tmp_path):
     """Devices may round in other ways: what one began none other ends."""
-    make, image = sense()
+    make, image = sense(4, 24, (32, 24))
     A = make(np.asarray)
     x, whole = ts.stored.array(image, tmp_path / "x"), A(image).numpy()
-    on_first, on_second = (ts.fit(A, x, budget={"cpu": "100KiB", device: "1MiB"}) for device in ("sim:0", "sim:1"))
+    on_first, on_second = (ts.fit(A, x, budget={"cpu": "100KiB", device: "200KiB"}) for device in ("sim:0", "sim:1"))
     try:
         ts._tessera._stored_mark_interval(0.0)
-        ts._tessera._stored_faults("ended", 0)
-        ts.stored.apply(on_first, x, path=tmp_path / "z")
-        reads = ts._tessera._stored_faults("error", 0)
-        assert reads > 3
-        ts._tessera._stored_faults("ended", reads - 1)
+        ts._tessera._stored_faults("ended", 5)
         with pytest.raises(OSError):
             ts.stored.apply(on_first, x, path=tmp_path / "y")
     finally:
