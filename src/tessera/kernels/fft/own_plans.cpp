@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/fft/own_plans.hpp"
 
-#include <cstring>
+#include <cstddef>
 #include <optional>
 
 #include "tessera/base/error.hpp"
@@ -16,7 +16,7 @@ template <class R>
 class ComplexLines {
  public:
   using C = Complex<R>;
-  explicit ComplexLines(i64 points) : points_(points) {
+  explicit ComplexLines(i64 points) {
     if (points == 1) return;
     if (SmoothLines<R>::has(points))
       smooth_ = smooth_lines<R>(points);
@@ -42,7 +42,6 @@ class ComplexLines {
   }
 
  private:
-  i64 points_;
   std::shared_ptr<const SmoothLines<R>> smooth_;
   std::optional<ChirpLines<R>> chirp_;
 };
@@ -133,81 +132,61 @@ class EvenRealPlan final : public OwnPlan<R> {
   std::vector<C> roots_;  // w^k / 2
 };
 
-// Two lines are the parts of a complex one: the transform of x + iy is X + iY, where X[n-k] =
-// conj(X[k]) and Y as well. As many pairs at a time as fill registers.
+// Each line is a complex one without imaginary parts. Two lines as the parts of one would be half the
+// work, but what is large, or no number, in one of them would spoil the other.
 template <class R>
 class OddRealPlan final : public OwnPlan<R> {
  public:
   using C = Complex<R>;
   explicit OddRealPlan(const LineKey& key) : OwnPlan<R>(key, key.points) {}
-  i64 scratch_bytes() const override { return pairs_bytes() + OwnPlan<R>::scratch_bytes(); }
+  i64 scratch_bytes() const override { return whole_bytes() + OwnPlan<R>::scratch_bytes(); }
   void execute(void* in, void* out, void* scratch) const override {
     const LineKey& k = this->key_;
-    C* const pairs = static_cast<C*>(scratch);
-    R* const space = reinterpret_cast<R*>(static_cast<std::byte*>(scratch) + pairs_bytes());
+    C* const whole = static_cast<C*>(scratch);
+    R* const space = reinterpret_cast<R*>(static_cast<std::byte*>(scratch) + whole_bytes());
     const bool forward = k.kind == FftKind::real_to_complex;
-    for (i64 l = 0; l < k.lines; l += 2 * pairs_at_once) {
-      const i64 count = std::min(pairs_at_once, (k.lines - l + 1) / 2);
-      auto each_pair = [&](auto&& work) {
-        for (i64 p = 0; p < count; ++p)
-          work(l + 2 * p, std::min(l + 2 * p + 1, k.lines - 1), pairs + p * k.points);
-      };
-      if (forward)
-        each_pair([&](i64 x, i64 y, C* pair) {
-          join(static_cast<const R*>(in) + x * k.in_distance,
-               static_cast<const R*>(in) + y * k.in_distance, pair);
-        });
-      else
-        each_pair([&](i64 x, i64 y, C* pair) {
-          join(static_cast<const C*>(in) + x * k.in_distance,
-               static_cast<const C*>(in) + y * k.in_distance, pair);
-        });
-      this->lines_.transform(count, pairs, k.points, pairs, k.points, forward ? -1 : +1, space);
-      if (forward)
-        each_pair([&](i64 x, i64 y, const C* pair) {
-          part(pair, static_cast<C*>(out) + x * k.out_distance,
-               static_cast<C*>(out) + y * k.out_distance);
-        });
-      else
-        each_pair([&](i64 x, i64 y, const C* pair) {
-          part(pair, static_cast<R*>(out) + x * k.out_distance,
-               static_cast<R*>(out) + y * k.out_distance);
-        });
+    for (i64 l = 0; l < k.lines; l += lines_at_once) {
+      const i64 count = std::min(lines_at_once, k.lines - l);
+      for (i64 i = 0; i < count; ++i) {
+        C* const line = whole + i * k.points;
+        if (forward)
+          complete(static_cast<const R*>(in) + (l + i) * k.in_distance, line);
+        else
+          complete(static_cast<const C*>(in) + (l + i) * k.in_distance, line);
+      }
+      this->lines_.transform(count, whole, k.points, whole, k.points, forward ? -1 : +1, space);
+      for (i64 i = 0; i < count; ++i) {
+        const C* const line = whole + i * k.points;
+        if (forward)
+          keep(line, static_cast<C*>(out) + (l + i) * k.out_distance);
+        else
+          keep(line, static_cast<R*>(out) + (l + i) * k.out_distance);
+      }
     }
   }
 
  private:
-  static constexpr i64 pairs_at_once = SmoothLines<R>::column_step;
-  i64 pairs_bytes() const {
-    return (pairs_at_once * this->key_.points * static_cast<i64>(sizeof(C)) + 15) / 16 * 16;
+  static constexpr i64 lines_at_once = SmoothLines<R>::column_step;  // that fill registers
+  i64 whole_bytes() const {
+    return (lines_at_once * this->key_.points * static_cast<i64>(sizeof(C)) + 15) / 16 * 16;
   }
-  void join(const R* x, const R* y, C* pair) const {
-    for (i64 j = 0; j < this->key_.points; ++j) pair[j] = {x[j], y[j]};
+  void complete(const R* x, C* line) const {
+    for (i64 j = 0; j < this->key_.points; ++j) line[j] = {x[j], 0};
   }
-  void join(const C* x, const C* y, C* pair) const {
+  void complete(const C* x, C* line) const {
     const i64 n = this->key_.points;
-    pair[0] = {x[0].re, y[0].re};
+    line[0] = {x[0].re, 0};
     for (i64 k = 1; k <= n / 2; ++k) {
-      pair[k] = {x[k].re - y[k].im, x[k].im + y[k].re};
-      pair[n - k] = {x[k].re + y[k].im, y[k].re - x[k].im};
+      line[k] = x[k];
+      line[n - k] = {x[k].re, -x[k].im};
     }
   }
-  // The last line may be both of its pair.
-  void part(const C* pair, C* x, C* y) const {
-    const i64 n = this->key_.points;
-    y[0] = {pair[0].im, 0};
-    x[0] = {pair[0].re, 0};
-    for (i64 k = 1; k <= n / 2; ++k) {
-      const C a = pair[k], b = pair[n - k];
-      y[k] = {(a.im + b.im) / 2, (b.re - a.re) / 2};
-      x[k] = {(a.re + b.re) / 2, (a.im - b.im) / 2};
-    }
+  void keep(const C* line, C* x) const {
+    x[0] = {line[0].re, 0};
+    for (i64 k = 1; k <= this->key_.points / 2; ++k) x[k] = line[k];
   }
-  void part(const C* pair, R* x, R* y) const {
-    for (i64 j = 0; j < this->key_.points; ++j) {
-      y[j] = pair[j].im;
-      x[j] = pair[j].re;
-    }
+  void keep(const C* line, R* x) const {
+    for (i64 j = 0; j < this->key_.points; ++j) x[j] = line[j].re;
   }
 };
 
