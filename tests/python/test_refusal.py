@@ -226,6 +226,7 @@ def test_unstack_gives_views_of_many_parts(device):
 
 MEMORY_ENDS = """
 import resource, numpy, tessera as ts
+ts.ones((600, 600)) @ ts.ones((600, 600))  # a thread of OpenBLAS waits for ever where it finds no memory for itself
 x = ts.broadcast_to(ts.ones(1), (3, 10**7))
 most = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (200 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
