@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _tessera as _core
 from ._pickle import refuse
-from ._stored_keys import located
+from ._stored_keys import expanded, located
 
 __all__ = ["IOAccelerator"]
 
@@ -37,7 +37,8 @@ class IOAccelerator:
         self._io = _core._IOAccelerator(array)
 
     def _box(self, key: Any, stop: int | None) -> tuple[list[int], list[int]]:
-        begin, shape, _, _ = located(self._array, key if stop is None else slice(key, stop))
+        parts = expanded(key if stop is None else slice(key, stop), self._array.ndim)
+        begin, shape, _, _ = located(self._array, parts)
         return begin, shape
 
     def prefetch(self, key: Any = ..., stop: int | None = None) -> None:

@@ -22,7 +22,8 @@ def integer(part: Any, otherwise: str) -> int:
     raise _core.IndexError(f"{otherwise}, got {type(part).__name__}")
 
 
-def _expanded(key: Any, ndim: int) -> list[Any]:
+def expanded(key: Any, ndim: int) -> list[Any]:
+    """The parts of a key, with a slice for each axis that it leaves out."""
     parts = list(key) if isinstance(key, tuple) else [key]
     used = sum(p is not None and p is not Ellipsis for p in parts)
     dots = [i for i, p in enumerate(parts) if p is Ellipsis]
@@ -97,7 +98,7 @@ def _halves(x: StoredArray, parts: list[Any]) -> Iterator[tuple[list[Any], int, 
 
 
 def get(self: StoredArray, key: Any) -> _core.Array:
-    parts = _expanded(key, self.ndim)
+    parts = expanded(key, self.ndim)
     begin, shape, inner, whole = located(self, parts)
     if whole or _has_room(self, shape):
         return self._read(begin, shape)[inner]
@@ -117,7 +118,7 @@ def _read_into(x: StoredArray, parts: list[Any], out: _core.Array) -> None:
 
 
 def set_(self: StoredArray, key: Any, value: Any) -> None:
-    parts = _expanded(key, self.ndim)
+    parts = expanded(key, self.ndim)
     begin, shape, _, whole = located(self, parts)
     if whole and isinstance(value, bool | int | float | complex):
         return self._write(begin, shape, value)

@@ -222,6 +222,9 @@ def assert_same(a, b, depth=0):
         assert a.shape == b.shape and a.dtype == b.dtype and same_values(a, b)
         assert getattr(a, "device", None) == getattr(b, "device", None)
         assert getattr(a, "split", None) == getattr(b, "split", None)
+    elif isinstance(a, ts.names.NamedArray):
+        assert a.dims == b.dims
+        assert_same(a.array, b.array)
     elif isinstance(a, ts.NamedLinop):
         mine, others = ts._tessera._linop_state(a), ts._tessera._linop_state(b)
         assert mine[0] == others[0] and a.shape == b.shape and a.name == b.name
