@@ -18,7 +18,7 @@ _Size = Any
 def are_numbers(*parameters: Any) -> bool:
     """Whether all are numbers of 64 bits with a sign, which the generator takes as they are."""
     return all(
-        not (isinstance(p, list | tuple) or getattr(p, "ndim", 0))
+        not (isinstance(p, list | tuple) or getattr(p, "ndim", 0) != 0)
         and not (is_whole(p) and not -(2**63) <= operator.index(p) < 2**63)
         for p in parameters
     )
