@@ -24,7 +24,7 @@ _TESTS = (
     "NUFFT_CASES",
     "RANDOM",
 )
-_OF_TESTS = ("BENCH_", "CUT_", "DIST_", "FUZZ_", "RANKS_", "TEST_")
+_OF_TESTS = ("BENCH_", "CUT_", "DIST_", "FUZZ_", "IMAGING_", "RANKS_", "TEST_")
 
 
 def known_variables() -> list[str]:
