@@ -107,14 +107,15 @@ struct Fit {
     // factors are applied one after the other: rounding in their product would be as large as the
     // inverse of the smallest singular value.
     const linalg::Svd f = linalg::svd(basis, false);
+    const Array sizes = f.s.contiguous();
     i64 rank = 0;
-    const double least = std::max(1e-2 * tolerance, 1e-13) * f.s.host<double>()[0];
-    while (rank < f.s.size() && f.s.host<double>()[rank] > least) ++rank;
+    const double least = std::max(1e-2 * tolerance, 1e-13) * sizes.host<double>()[0];
+    while (rank < sizes.size() && sizes.host<double>()[rank] > least) ++rank;
     s.left = ops::conj(f.u.slice(1, 0, rank)).permute(Axes{1, 0}).contiguous();
     s.right =
         ops::divide(ops::conj(f.vh.slice(0, 0, rank)).permute(Axes{1, 0}), f.s.slice(0, 0, rank))
             .contiguous();
-    const Array mixed = s.mixed(product), made = matmul(basis, mixed);
+    const Array mixed = s.mixed(product), made = matmul(basis, mixed).contiguous();
     const i64 columns = v.size();
     for (i64 i = 0; i < made.size(); ++i) {
       const c128 got = made.host<c128>()[i], want = product.host<c128>()[i];
@@ -138,7 +139,9 @@ struct Fit {
 
 namespace nufft {
 
-Array Segments::mixed(const Array& turns) const { return matmul(right, matmul(left, turns)); }
+Array Segments::mixed(const Array& turns) const {
+  return matmul(right, matmul(left, turns)).contiguous();
+}
 
 Array Segments::mixture(const Array& v) const {
   const Array at = host_numbers(v);
