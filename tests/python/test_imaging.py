@@ -503,6 +503,7 @@ def test_ismrmrd_of_others(rng, tmp_path):
     assert scan.dims == ("repetition", "slice", "coil", "ky", "kx")
     np.testing.assert_allclose(scan.kspace, want, atol=1e-5)
     assert np.array_equal(scan.sampled, seen) and scan.noise.shape == (2, 9)
+    assert scan.noise_share == pytest.approx(np.sqrt(1 / 2))  # of the mean of two readouts
 
 
 def test_other_encodings_are_no_part_of_the_image(rng, tmp_path):

@@ -288,6 +288,32 @@ def test_lambda_by_discrepancy(rng):
         im.tv(clean, maps, lamda="best")
 
 
+def test_averages_are_less_noisy(tmp_path):
+    """Four readouts of each line, and their mean with a noise scan of half the size: one penalty."""
+    ismrmrd = pytest.importorskip("ismrmrd")
+    from tessera.imaging._ismrmrd_layout import write_header
+
+    size, silence = 0.02, noise((6, 1000), 0.02, 1)
+    lines = im.sense_operator(COILS.maps(SHAPE))(HEAD.image(SHAPE)).numpy()
+    readouts = np.stack([lines + noise(lines.shape, size, seed) for seed in range(2, 6)]).astype(np.complex64)
+    data = ismrmrd.Dataset(str(tmp_path / "four.h5"), "dataset", create_if_needed=True)
+    data.write_xml_header(write_header("cartesian", (1, *SHAPE), 6, SHAPE[0]).encode())
+    silent = ismrmrd.Acquisition.from_array(silence.astype(np.complex64))
+    silent.set_flag(ismrmrd.ACQ_IS_NOISE_MEASUREMENT)
+    data.append_acquisition(silent)
+    for average, step in itertools.product(range(4), range(SHAPE[0])):
+        one = ismrmrd.Acquisition.from_array(np.ascontiguousarray(readouts[average, :, step]))
+        one.idx.average, one.idx.kspace_encode_step_1, one.center_sample = average, step, SHAPE[1] // 2
+        data.append_acquisition(one)
+    data.close()
+    im.save_ismrmrd(tmp_path / "mean.h5", readouts.mean(0), noise=silence / 2)
+    found = [
+        im.recon(tmp_path / f"{name}.h5", tmp_path / f"{name}.npy", method="sense", quiet=True)["images"][0]["lambda"]
+        for name in ("four", "mean")
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-3)
+
+
 def test_compressed_coils(cartesian_file, tmp_path):
     im.recon(cartesian_file, tmp_path / "image.npy", coils=3, lamda="1e-4", quiet=True)
     assert im.nrmse(np.abs(np.load(tmp_path / "image.npy")), TRUTH, scale=True) < 0.1

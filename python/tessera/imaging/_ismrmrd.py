@@ -40,7 +40,8 @@ class Scan:
     per field of view where the trajectory is not Cartesian; ``sampled``, the mask of a Cartesian one; ``noise`` (coils,
     samples) where there are noise scans; the ``shape`` of the image and its ``fov`` in mm; ``affine`` (4, 4), from the
     numbers (x, y, z, 1) of a pixel to mm (right, anterior, superior); ``left_out``, how many acquisitions of another
-    encoding than the first the file has beside these.
+    encoding than the first the file has beside these; ``noise_share``, the root mean square of the noise of a sample
+    over that of a single readout, below 1 where readouts were averaged.
 
     >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((3, 8, 8)))
     >>> ts.imaging.load_ismrmrd("scan.h5")
@@ -57,6 +58,7 @@ class Scan:
     noise: npt.NDArray[np.complex64] | None = None
     affine: npt.NDArray[np.float64] | None = None
     left_out: int = 0
+    noise_share: float = 1.0
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{name} {n}" for name, n in zip(self.dims, self.kspace.shape, strict=True))
@@ -302,10 +304,11 @@ class RawReader:
                 counts[at][z, y, line] += free[at][z, y, line]
         kspace /= np.maximum(counts, 1)[(..., None, slice(None), slice(None), slice(None))]
         sampled = counts > 0
+        share = math.sqrt(float(np.mean(1 / counts[sampled]))) if sampled.any() else 1.0
         if nz == 1:
             kspace, sampled = kspace[..., 0, :, :], sampled[..., 0, :, :]
         names = ("kz", "ky", "kx")[3 - sampled.ndim + len(kept) :]
-        return self._scan(kspace, (*kept, "coil", *names), len(names), sampled=sampled)
+        return self._scan(kspace, (*kept, "coil", *names), len(names), sampled=sampled, noise_share=share)
 
     def _place(self, number: int, head: Any, samples: int) -> tuple[int, int, int]:
         """Where a readout begins in the encoded matrix: (z, y, x)."""

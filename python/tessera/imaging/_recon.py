@@ -263,7 +263,8 @@ class _Recon:
         if self.options.method == "grid":
             image = plain
         else:
-            image, more = self._solved(kspace * np.float32(scale), maps, encoding, where, scale, path)
+            noise = scale * scan.noise_share if self.white else None
+            image, more = self._solved(kspace * np.float32(scale), maps, encoding, {**where, "noise": noise}, path)
             image, about = image / scale, {**about, **more}
         self.images.append(about)
         if self.first:
@@ -271,9 +272,9 @@ class _Recon:
             write_json(told, about)
             path.with_suffix(".solver").unlink(missing_ok=True)
 
-    def _solved(self, kspace: Any, maps: Any, encoding: Any, where: Any, scale: float, path: Path) -> Any:
+    def _solved(self, kspace: Any, maps: Any, encoding: Any, where: Any, path: Path) -> Any:
         recipe, lamda = _RECIPES[self.options.method], self.options.strength()
-        common = {**encoding, **where, "budget": self.options.budget, "noise": scale if self.white else None}
+        common = {**encoding, **where, "budget": self.options.budget}
         known = self.work / "lambda.json"
         if lamda == "auto":  # of the first image, for all: images that are compared have one penalty
             if known.exists() and self.ranks == 1:
