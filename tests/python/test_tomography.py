@@ -76,7 +76,11 @@ def test_total_variation_from_few_views():
 def test_refusals():
     A = ts.ParallelBeam(TURNS[:5], (8, 8), 11)
     helix = ts.ConeBeam(TURNS[:5], (4, 8, 8), (4, 8), 40.0, 20.0, heights=np.arange(5.0))
+    fan = ts.FanBeam(np.linspace(0, np.pi, 60), (8, 8), 11, 40.0, 20.0)
+    quarter = ts.ParallelBeam(np.linspace(0, np.pi / 2, 60), (8, 8), 11)
     for wrong, says in (
+        (lambda: im.fbp_operator(fan), "no view in 180 degrees of a whole turn"),
+        (lambda: im.fbp_operator(quarter), "no view in 90 degrees of half a turn"),
         (lambda: im.fdk(np.ones((5, 10)), A), "data of shape"),
         (lambda: im.fdk(np.full((5, 11), np.nan), A), "not finite"),
         (lambda: im.fdk(np.ones((5, 11)), A, window="other"), "window"),

@@ -96,11 +96,13 @@ def fbp_operator(A: RayTransform, *, window: str = "ramp") -> NamedLinop:
         before = after = np.ones((1, cells))
         spacing, back = step, A.H
         across = np.arctan2(views[:, 7], views[:, 6])
+        _check_covered(across, np.pi)
         weights = _shares(across, np.pi) * step / np.prod(A.voxel)
     else:
         before, after, spacing, scale = _fan_weights(A, views, step, volume)
         back = A.H if volume else _with_depth(A).H
         turn = np.arctan2(views[:, 1], views[:, 0])
+        _check_covered(turn, 2 * np.pi)
         weights = _shares(turn, 2 * np.pi) / 2 * scale
     raw = (*names[:-1], names[-1] + "raw")
     response = ts.asarray(ramp_filter(cells, spacing, window, arc=A.beam == "arc")).to(device)
@@ -110,6 +112,18 @@ def fbp_operator(A: RayTransform, *, window: str = "ramp") -> NamedLinop:
     first = ts.Diagonal(ts.asarray(before).to(device), raw)
     last = ts.Diagonal(ts.asarray(per_view).to(device), names)
     return back @ last @ filtered @ first
+
+
+def _check_covered(angles: _Floats, period: float) -> None:
+    """Refuses a wide sector without a view, which filtering cannot make up for; few or uneven views are no sector."""
+    found = np.unique(np.mod(angles, period).round(12))
+    gaps = np.diff(found, append=found[0] + period)
+    if found.size > 2 and gaps.max() > period / 12 and gaps.max() > 4 * np.median(gaps):
+        wanted = "half a turn" if period < 4 else "a whole turn"
+        raise ArgumentError(
+            f"fbp_operator: no view in {np.degrees(gaps.max()):.0f} degrees of {wanted}; expected views all around "
+            f"{wanted}: use sirt or another iteration for a sector"
+        )
 
 
 def _shares(angles: _Floats, period: float) -> _Floats:
