@@ -59,6 +59,44 @@ TEST(Cast, IntegersStayExact) {
   EXPECT_EQ(values_of<i64>(huge.astype(DType::i64))[0], -1);
 }
 
+// Next to the middle between two neighbours float alone would see the middle itself.
+TEST(Cast, DoublesAreRoundedOnceToSixteenBits) {
+  for (const DType to : {DType::f16, DType::bf16}) {
+    const int infinity = to == DType::f16 ? 0x7c00 : 0x7f80;
+    const auto number = [&](int bits) {
+      const auto b = static_cast<std::uint16_t>(bits);
+      return static_cast<double>(to == DType::f16 ? half_to_float(b)
+                                                  : bits_float(std::uint32_t{b} << 16));
+    };
+    std::vector<double> given;
+    std::vector<int> wanted;
+    for (int b = 0; b < infinity; ++b) {
+      const double low = number(b),
+                   step = b + 1 < infinity ? number(b + 1) - low : low - number(b - 1);
+      const double middle = low + step / 2;
+      for (const double x : {low, std::nextafter(middle, 0), middle, std::nextafter(middle, 1e300)})
+        for (const double sign : {1.0, -1.0}) {
+          given.push_back(sign * x);
+          wanted.push_back((x > middle || (x == middle && b % 2 == 1) ? b + 1 : b) |
+                           (sign < 0 ? 0x8000 : 0));
+        }
+    }
+    for (const double x : {1e300, std::numeric_limits<double>::infinity()}) {
+      given.push_back(-x);
+      wanted.push_back(infinity | 0x8000);
+    }
+    const i64 n = static_cast<i64>(given.size());
+    std::vector<std::uint16_t> row(given.size(), 0xbeef), alone(given.size(), 0xbeef);
+    cast_row(DType::f64, to)(given.data(), 8, row.data(), 2, n);
+    for (i64 i = 0; i < n; ++i)
+      cast_row(DType::f64, to)(given.data() + i, 8, alone.data() + i, 2, 1);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      ASSERT_EQ(row[i], wanted[i]) << given[i] << " to " << to_text(to);
+      ASSERT_EQ(alone[i], wanted[i]) << given[i] << " to " << to_text(to);
+    }
+  }
+}
+
 TEST(Copy, EveryLayoutBecomesDense) {
   for (const Shape& shape :
        {Shape{}, Shape{0, 3}, Shape{7}, Shape{3, 1, 5}, Shape{2, 3, 4, 5}, Shape{130, 70}})

@@ -17,6 +17,15 @@ namespace tessera {
 template <class T>
 using Work = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
+// A double on its way to a shorter type than float: what float cannot hold is cut off, and then the
+// last bit is set, so that rounding a second time rounds as if the first had not been.
+TESSERA_HOST_DEVICE inline float rounded_to_odd(double x) {
+  const float near = static_cast<float>(x);
+  const double back = near, size = x < 0 ? -x : x, size_back = back < 0 ? -back : back;
+  const std::uint32_t beyond = size_back > size ? 1u : 0u, inexact = size_back < size ? 1u : 0u;
+  return bits_float((float_bits(near) - beyond) | beyond | inexact);
+}
+
 // NumPy's astype of one element. Floats beyond an integer's range wrap through a wider integer
 // where they fit it; complex to real drops the imaginary part; anything but zero is true.
 template <class To, class From>
@@ -37,7 +46,10 @@ TESSERA_HOST_DEVICE inline To convert(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != 0;
   } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
-    return To(static_cast<float>(x));
+    if constexpr (std::is_same_v<From, double>)
+      return To(rounded_to_odd(x));
+    else
+      return To(static_cast<float>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if constexpr (sizeof(To) < 4)
       return static_cast<To>(static_cast<std::int32_t>(x));
