@@ -56,6 +56,8 @@ RandomSpec Random::next_integers(i64 low, i64 high, DType dtype) {
   require<DTypeError>(is_integer(dtype) || dtype == DType::b1,
                       "integers: expected an integer dtype, got ", dtype);
   require<ArgumentError>(low < high, "low >= high: integers from ", low, " to ", high);
+  require<OverflowError>(dtype != DType::b1 || (low >= 0 && high <= 2), "integers: ", low, " to ",
+                         high - 1, " is out of bounds for ", dtype);
   require_fits(Value(low), dtype);
   require_fits(Value(high - 1), dtype);
   RandomSpec spec = next(Distribution::integers);

@@ -330,6 +330,8 @@ TEST(Random, IntegersCoverTheirRangeEvenly) {
       1000, 120);
   EXPECT_THROW(r.integers(5, 5, {3}), ArgumentError);
   EXPECT_THROW(r.integers(0, 300, {3}, DType::u8), OverflowError);
+  EXPECT_THROW(r.integers(2, 3, {3}, DType::b1), OverflowError);
+  EXPECT_THROW(r.integers(-1, 2, {3}, DType::b1), OverflowError);
   EXPECT_THROW(r.integers(0, 3, {3}, DType::f32), DTypeError);
 }
 
