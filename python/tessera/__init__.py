@@ -82,7 +82,7 @@ if not _typing.TYPE_CHECKING:  # to which it is an object of a class, whose attr
 _einops.watch()
 _reports.watch()
 _notice_unknown(_os.environ)
-_on_demand = ("compat", "imaging", "jax", "scipy", "torch")
+_on_demand = ("compat", "imaging", "jax", "scipy", "torch")  # the last three need the library of their name
 
 
 def __array_namespace_info__() -> _NamespaceInfo:
@@ -98,8 +98,23 @@ if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
             raise AttributeError(f"module 'tessera' has no attribute '{name}'")
         from importlib import import_module
 
-        return import_module(f".{name}", __name__)
+        try:
+            return import_module(f".{name}", __name__)
+        except ImportError as error:  # what hasattr, getattr with a default, pydoc and inspect take for "not there"
+            raise AttributeError(str(error), name=name) from error
+
+
+def _installed(library: str) -> _Any:
+    """Whether a library is found, which is not imported for that."""
+    import sys
+    from importlib.util import find_spec
+
+    try:
+        return sys.modules.get(library) is not None or find_spec(library) is not None
+    except (ImportError, ValueError):  # a finder that refuses, or a module without a spec
+        return False
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_on_demand])
+    found = [name for name in _on_demand if name in ("compat", "imaging") or _installed(name)]
+    return sorted({*globals(), *found})

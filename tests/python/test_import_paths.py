@@ -54,3 +54,50 @@ def test_config_is_its_module():
     with config.using(progress=False):
         assert ts.config.progress is False
     assert ts.config.progress is True
+
+
+MISSING = """
+import importlib.abc, inspect, pydoc, sys
+
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {libraries}:
+            if {raises}:
+                raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+            return None
+
+sys.meta_path.insert(0, Missing())
+if not {raises}:
+    for name in {libraries}:
+        sys.modules[name] = None  # as a program says that there is none
+import tessera as ts
+for name in {libraries}:
+    assert name not in dir(ts) and not hasattr(ts, name) and getattr(ts, name, 3) == 3, name
+    try:
+        getattr(ts, name)
+    except AttributeError as error:
+        assert f"ts.{{name}} needs the package {{name}}" in str(error) and isinstance(error.__cause__, ImportError)
+    try:
+        exec(f"from tessera import {{name}}")
+    except ImportError as error:
+        assert f"ts.{{name}} needs the package {{name}}" in str(error)
+    else:
+        raise AssertionError(name)
+inspect.getmembers(ts)
+text = pydoc.render_doc(ts)
+assert "named linear operators" in text and "needs the package" not in text[:2000]
+print("fine")
+"""
+
+
+@pytest.mark.parametrize("raises", [True, False])
+@pytest.mark.parametrize("libraries", [("torch",), NEIGHBOURS])
+def test_neighbours_that_are_missing_leave_the_package_describable(libraries, raises):
+    code = MISSING.format(libraries=libraries, raises=raises)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "fine\n", done.stderr
+
+
+def test_neighbours_that_are_there_are_listed():
+    for name in NEIGHBOURS:
+        assert (name in dir(ts)) == (importlib.util.find_spec(name) is not None) == hasattr(ts, name)
