@@ -266,3 +266,33 @@ def test_frames_together_are_nearer_than_each_alone(kind, rng):
     ]:
         with pytest.raises(ts.ArgumentError, match=words):
             call()
+
+
+@pytest.mark.parametrize("end", [".nii", ".nii.gz", ".dcm", ".npy", ".cfl", ".h5", ".tessera"])
+@pytest.mark.parametrize("kind", ["bool", "int8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex128"])
+def test_images_keep_their_signs(kind, end, rng, tmp_path):
+    """Of real numbers of every width; only complex ones become magnitudes, in files that hold no complex ones."""
+    pytest.importorskip({".dcm": "pydicom", ".h5": "h5py"}.get(end, "numpy"))
+    x = np.round(40 * rng.standard_normal((4, 5))).astype("complex128" if kind[0] == "c" else "float64")
+    x = (np.abs(x) if kind[0] in "bu" else x).astype(kind)
+    im.save_image(tmp_path / f"x{end}", x)
+    got = im.load_image(tmp_path / f"x{end}")
+    want = np.abs(x) if kind[0] == "c" and end in (".nii", ".nii.gz", ".dcm") else x
+    assert np.abs(got.astype(complex) - want).max() <= (40 * 4 / 65000 if end == ".dcm" else 0)
+
+
+@pytest.mark.parametrize("end", [".npy", ".nii", ".cfl"])
+@pytest.mark.parametrize("how", ["same", "dots", "link", "header"])
+def test_a_page_never_takes_the_place_of_its_image(how, end, tmp_path):
+    image = tmp_path / f"x{end}"
+    im.save_image(image, np.ones((3, 3), np.float32))
+    (tmp_path / "link").symlink_to(image)
+    (tmp_path / "sub").mkdir()
+    page = {"same": image, "dots": tmp_path / "sub" / ".." / image.name, "link": tmp_path / "link", "header": tmp_path / "x.hdr"}[how]
+    if how == "header" and end != ".cfl":
+        pytest.skip("one file")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
+    with pytest.raises(ts.ArgumentError, match="^view: the page .* would overwrite .*, the image; give it another name"):
+        im.view(image, page)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
+    assert im.view(image, tmp_path / "page.html") == str(tmp_path / "page.html")

@@ -229,3 +229,15 @@ def test_a_kept_folder_holds_stages_alone(scan, tmp_path):
     assert im.recon(scan, tmp_path / "image.npy", **more)["resumed"]
     assert set(os.listdir(folder)) == stages == {"command.json", "image.json", "image.npy", "maps_0.npy"}
     assert json.loads((folder / "command.json").read_text())["method"] == "sense"
+
+
+@pytest.mark.parametrize("place", ["/proc/x", "/proc/x/y", "/dev/null/x", "a_file", "a_file/x", "dangling", "x" * 300])
+def test_folders_that_cannot_be_made_are_refused(place, scan, tmp_path):
+    """At once, whatever the system says of them."""
+    (tmp_path / "a_file").write_text("mine")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere" / "deep")
+    code = "import sys; from tessera import imaging as im; im.recon(*sys.argv[1:3], method='grid', checkpoint=sys.argv[3])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, scan, tmp_path / "image.npy", tmp_path / place], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1 and "IoError: recon: " in done.stderr and not (tmp_path / "image.npy").exists()

@@ -31,9 +31,9 @@ def pydicom_of(name: str) -> Any:
 
 
 def save_dicom(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
-    """Writes the magnitudes of an image (..., z, y, x) in 16 bits, with the factor that makes values of them: one slice
-    as a file, several as a folder with a file for each, in which every image of the axes in front is a series of its
-    own. ``affine`` is that of :func:`save_nifti`.
+    """Writes an image (..., z, y, x) in 16 bits, with the factor that makes values of them, of complex ones the
+    magnitudes: one slice as a file, several as a folder with a file for each, in which every image of the axes in front
+    is a series of its own. ``affine`` is that of :func:`save_nifti`.
 
     >>> ts.imaging.save_dicom("slice.dcm", np.arange(12.0).reshape(3, 4), np.diag([2.0, 3.0, 1.0, 1.0]))
     >>> image, affine = ts.imaging.load_dicom("slice.dcm")
@@ -46,11 +46,14 @@ def save_dicom(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
         raise ArgumentError(f"save_dicom: {x.dtype} of shape {x.shape}; expected (..., y, x), sizes of 1 to {_TOP}")
     if not np.isfinite(x).all():
         raise ArgumentError(f"save_dicom: {int((~np.isfinite(x)).sum())} values are not finite")
-    volumes = np.abs(x.astype(complex if x.dtype.kind == "c" else float)).reshape(-1, *(1, *x.shape)[-3:])
+    values = np.abs(x.astype(complex)) if x.dtype.kind == "c" else x.astype(float)
+    volumes = values.reshape(-1, *(1, *x.shape)[-3:])
     place = _placed(affine, volumes.shape[:0:-1])
     # As the file will tell it: a number of at most 16 characters.
-    slope = f"{float(volumes.max()) / _TOP if volumes.max() > 0 else 1.0:.9e}"
-    pixels = np.minimum(np.rint(volumes / float(slope)), _TOP).astype("<u2")
+    most, signed = float(np.abs(volumes).max()), bool(volumes.min() < 0)
+    top = _TOP // 2 if signed else _TOP
+    slope = f"{most / top if most > 0 else 1.0:.9e}"
+    pixels = np.clip(np.rint(volumes / float(slope)), -top, top).astype("<i2" if signed else "<u2")
     known = hashlib.sha256(pixels.tobytes() + place.tobytes() + slope.encode()).hexdigest()
     paths = check_dicom_target(name, x.shape)
     try:
@@ -138,9 +141,11 @@ def _dataset(
     one.SliceLocation = _number(float(np.cross(along[:, 0], along[:, 1]) @ at))
     one.Rows, one.Columns = plane.shape
     one.SamplesPerPixel, one.PhotometricInterpretation = 1, "MONOCHROME2"
-    one.BitsAllocated, one.BitsStored, one.HighBit, one.PixelRepresentation = 16, 16, 15, 0
+    signed = plane.dtype.kind == "i"
+    one.BitsAllocated, one.BitsStored, one.HighBit, one.PixelRepresentation = 16, 16, 15, int(signed)
     one.RescaleSlope, one.RescaleIntercept, one.RescaleType = slope, "0", "US"
-    one.WindowCenter, one.WindowWidth = _number(float(slope) * _TOP / 2), _number(float(slope) * _TOP)
+    one.WindowCenter = _number(0.0 if signed else float(slope) * _TOP / 2)
+    one.WindowWidth = _number(float(slope) * _TOP)
     one.add_new("PixelData", "OW", np.ascontiguousarray(plane).tobytes())
     return one
 

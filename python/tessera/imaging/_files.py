@@ -23,6 +23,22 @@ def _names(path: str | os.PathLike[str]) -> tuple[pathlib.Path, pathlib.Path]:
     return base.with_name(base.name + ".hdr"), base.with_name(base.name + ".cfl")
 
 
+def files_of(path: str | os.PathLike[str]) -> list[str]:
+    """The files of an image by its name: two of a pair, whichever of them it names, and all of a folder."""
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        return [os.path.join(name, part) for part in sorted(os.listdir(name))]
+    if name.endswith((".cfl", ".hdr")):
+        return [os.fspath(part) for part in _names(name)]
+    return [name]
+
+
+def overwritten(target: str | os.PathLike[str], read: str | os.PathLike[str]) -> str | None:
+    """The file of the image ``read`` that writing ``target`` would overwrite, by any name of it; None where none."""
+    real = os.path.realpath(target)
+    return next((part for part in files_of(read) if os.path.realpath(part) == real), None)
+
+
 def save_cfl(path: str | os.PathLike[str], array: Any) -> None:
     """Writes an array as complex64. The last axis of the array becomes the first dim of the file, the quickest of both.
 

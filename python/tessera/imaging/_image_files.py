@@ -43,9 +43,9 @@ def _h5py(name: str) -> Any:
 
 
 def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
-    """Writes an image (..., y, x): .nii and .nii.gz (magnitudes, as viewers expect, with the affine), .dcm (the same; a
-    folder of that name where there are several slices), .npy, .cfl, .h5 (a dataset "image") or .tessera, complex as it
-    is.
+    """Writes an image (..., y, x): .nii and .nii.gz (of complex images the magnitudes, as viewers expect, and numbers of
+    64 bits in single precision; with the affine), .dcm (the same; a folder of that name where there are several
+    slices), .npy, .cfl, .h5 (a dataset "image") or .tessera, complex as it is.
 
     >>> ts.imaging.save_image("image.npy", np.ones((4, 4), complex))
     >>> ts.imaging.load_image("image.npy").dtype
@@ -56,8 +56,9 @@ def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
     if x.dtype.kind not in "biufc":
         raise ArgumentError(f"save_image: {name}: {x.dtype} of shape {x.shape}; expected numbers")
     if kind in (".nii", ".nii.gz"):
-        real = x if x.dtype.kind in "fiu" and x.dtype.itemsize <= 4 else np.abs(x).astype(np.float32)
-        save_nifti(name, real, affine)
+        real = np.abs(x) if x.dtype.kind == "c" else x
+        kept = real.dtype.kind in "fiu" and real.dtype.itemsize <= 4 and real.dtype != np.float16
+        save_nifti(name, real if kept else real.astype(np.float32), affine)
     elif kind == ".dcm":
         save_dicom(name, x, affine)
     elif kind == ".cfl":

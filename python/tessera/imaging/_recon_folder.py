@@ -50,12 +50,14 @@ class StageFolder:
     def hold(self) -> None:
         """Makes the folder and keeps other runs out of it until :meth:`release`, or the end of the process."""
         while self._held is None:
+            made = False
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
+                made = True
                 held = os.open(self.path, os.O_RDONLY)
-            except FileNotFoundError:  # whoever had it has just removed it
-                continue
             except OSError as error:
+                if made and isinstance(error, FileNotFoundError):  # whoever had it has just removed it
+                    continue
                 raise IoError(f"recon: no folder for stages, {self.path}: {error.strerror}") from None
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

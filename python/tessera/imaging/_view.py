@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ArgumentError
 from ._beside import beside
+from ._files import overwritten
 from ._image_files import load_image
 from ._pictures import grey
 
@@ -86,6 +87,10 @@ def view(image: Any, page: str | os.PathLike[str] | None = None) -> str:
     name = os.fspath(image) if isinstance(image, str | os.PathLike) else None
     if name is None and page is None:
         raise ArgumentError("view: an array without a name for its page; expected page=")
+    target = os.fspath(page) if page is not None else f"{name}.html"
+    lost_file = None if name is None else overwritten(target, name)
+    if lost_file is not None:
+        raise ArgumentError(f"view: the page {target} would overwrite {lost_file}, the image; give it another name")
     x = load_image(name) if name is not None else np.asarray(image)
     if x.ndim < 2 or x.size == 0 or x.dtype.kind not in "buifc":
         raise ArgumentError(f"view: {x.dtype} of shape {x.shape}; expected numbers with two axes or more, not empty")
@@ -111,7 +116,6 @@ def view(image: Any, page: str | os.PathLike[str] | None = None) -> str:
     }
     pieces = _PAGE.split("@")
     text = "".join(piece if i % 2 == 0 else parts[piece] for i, piece in enumerate(pieces))
-    target = os.fspath(page) if page is not None else f"{name}.html"
     with beside(target, "view") as part, open(part, "w", encoding="utf-8") as file:
         file.write(text)
     return target
