@@ -11,10 +11,18 @@ import sys
 from typing import Any
 
 from . import _tessera as _core
+from ._named_arrays import NamedArray
 
 
 def applied(A: _core.NamedLinop, x: Any, out: Any) -> Any:
-    """A x in the library of x, or NotImplemented where it is none of these, or ``out`` is an array of ours."""
+    """A x in the library of x, or NotImplemented where it is none of these, or ``out`` is an array of ours.
+
+    An array with names is matched by them, and gives one.
+    """
+    if isinstance(x, NamedArray):
+        if out is not None:
+            raise _core.DimError(f"{A.kind}: out= has no names, and x has {x.dims}; leave it away, or give x.array")
+        return x.apply(A)
     for library, cls, apply in (
         ("torch", "Tensor", _apply_torch),
         ("jax", "Array", _apply_jax),

@@ -23,10 +23,10 @@ class NamedArray:
     >>> (x * w).dims, (w * x).sizes, (x * w).array[1].tolist()
     ((coil, Nx), {'coil': 2, 'Nx': 3}, [10.0, 10.0, 10.0])
 
-    An operator that takes these names is applied by ``apply`` and gives its own.
+    An operator that takes these names gives its own; functions of single elements are given to ``map``.
 
-    >>> x.apply(ts.FFT(1, ("coil",))).dims
-    (coil, Kx)
+    >>> ts.FFT(1, ("coil",))(x).dims, x.map(ts.exp).dims
+    ((coil, Kx), (coil, Nx))
     """
 
     __array_ufunc__ = None
@@ -50,6 +50,16 @@ class NamedArray:
         return {str(dim): n for dim, n in zip(self.dims, self.array.shape, strict=True)}
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes, in their order."""
+        return tuple(self.array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.dims)
+
+    @property
     def dtype(self) -> _core.DType:
         """The dtype of the array."""
         return self.array.dtype  # type: ignore[no-any-return]
@@ -70,7 +80,11 @@ class NamedArray:
         found, dims = self.array, list(self.dims)
         for name, place in places.items():
             axis = [str(dim) for dim in dims].index(str(self.dims[self._axis(name)]))
-            found = found[(slice(None),) * axis + (place,)]
+            try:
+                found = found[(slice(None),) * axis + (place,)]
+            except IndexError as error:
+                n = found.shape[axis]
+                raise IndexError(f"NamedArray.sel: {place!r} on axis {name!r} of length {n}: {error}") from error
             if found.ndim < len(dims):
                 del dims[axis]
         return NamedArray(found, dims)
@@ -106,10 +120,28 @@ class NamedArray:
         """
         fits, meaning = _core._isequal(linop.ishape, self.dims)
         if not fits or meaning is None:
-            raise _core.DimError(f"NamedArray.apply: the operator takes {linop.ishape}, the axes are {self.dims}")
+            said = f"NamedArray: the operator takes {linop.ishape}, the axes are {self.dims}"
+            if sorted(map(str, linop.ishape)) == sorted(map(str, self.dims)):
+                said += f"; write x.transpose({', '.join(repr(str(dim)) for dim in linop.ishape)})"
+            raise _core.DimError(said)
         stands_for = {str(dim): [self.dims[i] for i in meaning.get(k, [])] for k, dim in enumerate(linop.ishape)}
         dims = [name for dim in linop.oshape for name in stands_for.get(str(dim), [dim])]
         return NamedArray(linop(self.array), dims)
+
+    def map(self, function: Any) -> NamedArray:
+        """What a function of single elements makes of the array, under the same names.
+
+        >>> ts.names.NamedArray([4.0, 9.0], ("N",)).map(ts.sqrt)
+        NamedArray (N: 2) float64
+        [2. 3.]
+        """
+        found = function(self.array)
+        if tuple(getattr(found, "shape", ())) != self.shape:
+            raise _core.ShapeError(
+                f"NamedArray.map: expected a result of shape {self.shape}, which the names {self.dims} are for, got "
+                f"{tuple(found.shape) if hasattr(found, 'shape') else type(found).__name__}"
+            )
+        return NamedArray(found, self.dims)
 
     def to_xarray(self) -> Any:
         """The same numbers as a DataArray of xarray, which computes with our arrays.
@@ -177,6 +209,21 @@ class NamedArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
+    def __dlpack__(self, **options: Any) -> Any:
+        """Functions of arrays ask for this: they go by the places of axes, and would drop the names in silence."""
+        raise _core.DimError(
+            f"NamedArray: a function of arrays knows no names, here {self.dims}; write x.map(function) for one of "
+            "single elements, or give it x.array"
+        )
+
+    __dlpack_device__ = __dlpack__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head, _, numbers = repr(self).partition("\n")
+        return f"<div><b>{escape(head)}</b><pre>{escape(numbers)}</pre></div>"
+
     def __repr__(self) -> str:
         axes = ", ".join(f"{name}: {n}" for name, n in self.sizes.items())
         split = getattr(self.array, "split", None)
@@ -223,7 +270,15 @@ def _arithmetic(symbol: str) -> Any:
 
 
 def _reduction(name: str) -> Any:
-    def method(self: NamedArray, *names: Any) -> NamedArray:
+    def method(self: NamedArray, *names: Any, **options: Any) -> NamedArray:
+        if "axis" in options:
+            known = ", ".join(repr(str(dim)) for dim in self.dims)
+            raise _core.DimError(
+                f"NamedArray.{name}: axes go by their names, {known}: expected x.{name}(name), "
+                f"got axis={options['axis']!r}"
+            )
+        if options:
+            raise TypeError(f"NamedArray.{name}: expected names of axes alone, got {next(iter(options))}=")
         axes = tuple(self._axis(each) for each in names) if names else tuple(range(len(self.dims)))
         kept = [dim for axis, dim in enumerate(self.dims) if axis not in axes]
         return NamedArray(getattr(self.array, name)(axis=axes), kept)

@@ -98,11 +98,18 @@ def array_function(self: _core.Array, func: Any, types: Any, args: Any, kwargs: 
     return func(*_gathered(args), **{key: _gathered(value) for key, value in kwargs.items()})
 
 
+def _of_version(module: Any, version: str | None) -> Any:
+    known = ("2021.12", "2022.12", "2023.12", "2024.12")
+    if version is not None and version not in known:
+        raise ValueError(f"__array_namespace__: expected an api_version of {', '.join(known)}, got {version!r}")
+    return module
+
+
 def array_namespace(self: _core.Array, *, api_version: str | None = None) -> Any:
     """The module whose functions take local arrays, for code that is written for the array API."""
     import tessera
 
-    return tessera
+    return _of_version(tessera, api_version)
 
 
 def dist_ufunc(self: _dist.DNDarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -156,4 +163,4 @@ def dist_namespace(self: _dist.DNDarray, *, api_version: str | None = None) -> A
     """The module whose functions take distributed arrays, for code that is written for the array API."""
     from . import dist
 
-    return dist
+    return _of_version(dist, api_version)

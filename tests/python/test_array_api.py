@@ -34,6 +34,10 @@ def test_standard(name, device):
 def test_the_namespace_knows_itself():
     for xp in (ts, ts.dist):
         assert xp.zeros(2).__array_namespace__(api_version=xp.__array_api_version__) is xp
+        assert xp.zeros(2).__array_namespace__(api_version="2022.12") is xp.zeros(2).__array_namespace__() is xp
+        for unknown in ("2020", "2020.12", "", "latest", 2024.12):
+            with pytest.raises(ValueError, match="expected an api_version of"):
+                xp.zeros(2).__array_namespace__(api_version=unknown)
         info = xp.__array_namespace_info__()
         assert info.capabilities()["boolean indexing"] and info.default_device() in info.devices()
         assert set(info.dtypes(kind="real floating")) == {"float32", "float64"}

@@ -174,6 +174,63 @@ def test_operators_give_names_on():
         x.apply(ts.Diagonal(ts.ones(4), ("Z",)))
 
 
+CALLS = {"call": lambda A, x: A(x), "matmul": lambda A, x: A @ x, "apply": lambda A, x: x.apply(A)}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_operators_match_by_names_however_they_are_called(call, x):
+    apply = CALLS[call]
+    W = np.arange(1.0, 13).reshape(3, 4)
+    every = {"diagonal": ts.Diagonal(W, ("Nx", "Ny")), "transform": ts.FFT(2), "identity": ts.Identity()}
+    every["chain"] = ts.FFT(2) @ every["diagonal"]
+    every["sum"] = every["diagonal"] + 2 * every["diagonal"]
+    for name, A in every.items():
+        y = x if name in ("transform", "identity") else x.sel(coil=1)  # the others have no name for coils
+        named = apply(A, y)
+        plain = A(y.array)
+        assert isinstance(named, NamedArray) and named.ndim == y.ndim and type(named.array) is type(plain)
+        np.testing.assert_array_equal(named.numpy(), plain.numpy())
+    square = NamedArray(ts.array(N[0, :, :3]), ("Nx", "Ny"))
+    for wrong in (("Ny", "Nx"), ("Nx", "Nz"), ("Nx",)):
+        A = ts.Diagonal(np.ones((3,) * len(wrong)), wrong)
+        for B in (A, A.H, 2 * A, A @ A, A + A):
+            with pytest.raises(ts.DimError, match="the operator takes"):
+                apply(B, square)
+    turned = ts.Diagonal(W[:, :3], ("Ny", "Nx"))
+    with pytest.raises(ts.DimError, match=r"x.transpose\('Ny', 'Nx'\)"):
+        apply(turned, square)
+    np.testing.assert_array_equal(apply(turned, square.transpose("Ny", "Nx")).numpy(), W[:, :3] * N[0, :, :3].T)
+    with pytest.raises(ts.DimError, match="out= has no names"):
+        ts.Identity()(square, out=ts.zeros((3, 3)))
+
+
+def test_functions_keep_names_or_refuse():
+    x = NamedArray(abs(N) + 1, DIMS)
+    for f in (ts.exp, ts.sqrt, ts.log, ts.abs, ts.conj, ts.isnan):
+        assert x.map(f).dims == DIMS and np.array_equal(x.map(f).numpy(), f(x.array).numpy())
+    functions = [ts.exp, ts.sqrt, ts.sum, ts.max, ts.sort, ts.asarray, ts.linalg.norm, ts.dist.exp, ts.dist.sum]
+    for f in (*functions, lambda y: ts.add(y, 1), lambda y: ts.multiply(2, y), lambda y: ts.concatenate([y, y])):
+        with pytest.raises(ts.DimError, match="knows no names|NamedArray"):
+            f(x)
+    with pytest.raises(ts.ShapeError, match=r"NamedArray.map: expected a result of shape \(2, 3, 4\)"):
+        x.map(ts.sum)
+    assert np.array_equal(np.asarray(x), x.numpy())
+
+
+def test_refusals_name_the_axis(x):
+    for place, name in ((3, "coil"), (-5, "Nx"), ([0, 9], "Ny")):
+        with pytest.raises(IndexError, match=f"NamedArray.sel: .* on axis '{name}' of length"):
+            x.sel(**{name: place})
+    for name in ("sum", "prod", "mean", "std", "var", "max", "min"):
+        with pytest.raises(ts.DimError, match=f"NamedArray.{name}: axes go by their names, 'coil', 'Nx', 'Ny'"):
+            getattr(x, name)(axis=0)
+        with pytest.raises(TypeError, match="got keepdims="):
+            getattr(x, name)(keepdims=True)
+    assert x.shape == N.shape and x.ndim == 3
+    html = x._repr_html_()
+    assert "coil: 2, Nx: 3, Ny: 4" in html and "<script" not in NamedArray([1], ("a",))._repr_html_()
+
+
 def test_repr_and_refusals():
     x = NamedArray(ts.dist.array([[1, 2]], split=1), "AB")
     assert repr(x).startswith("NamedArray (A: 1, B: 2) int64, B over 1 ranks\n") and x.dtype == "int64"
