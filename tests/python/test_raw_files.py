@@ -234,3 +234,65 @@ def test_faults_of_the_block_are_not_those_of_the_file(tmp_path):
     for fault in (FileNotFoundError(2, "No such file", "other"), TypeError("other"), KeyError("other")):
         with pytest.raises(type(fault), match="other"), open_raw(path):
             raise fault
+
+
+@pytest.mark.parametrize("times", [1, 4, 0.25, "untold"])
+def test_noise_scans_of_another_bandwidth(times, tmp_path):
+    """Noise has the root of the bandwidth: scans of one receiver tell the same noise whatever their bandwidth."""
+    rng = np.random.default_rng(3)
+    white, factor = drawn(rng, 5000), 1 if times == "untold" else times
+    noise = line((white * np.sqrt(factor)).astype(np.complex64), 0, bit(19))
+    lines = [line(drawn(rng), y) for y in range(NY)]
+    for one in lines:
+        one["head"]["sample_time_us"] = 4
+    noise["head"]["sample_time_us"] = 0 if times == "untold" else 4 / times
+    scan = im.load_ismrmrd(raw_file(tmp_path / "x.h5", [noise, *lines]))
+    np.testing.assert_allclose(scan.noise, white, rtol=1e-5)
+    if times != "untold":
+        same = line(white, 0, bit(19))
+        same["head"]["sample_time_us"] = 4
+        reports = []
+        for name, first in (("a", noise), ("b", same)):
+            path = raw_file(tmp_path / f"{name}.h5", [first, *lines])
+            reports.append(im.recon(path, tmp_path / f"{name}.npy", calibration=8, iterations=3, quiet=True))
+        assert reports[0]["images"][0]["lambda"] == pytest.approx(reports[1]["images"][0]["lambda"], rel=1e-3)
+
+
+GOOD = np.ones((2, 6, 4))
+LOCS, ALONG = im.radial(3, 8, 8), np.ones((2, 3, 8))
+REFUSED = {
+    "no coils": (GOOD[:0], {}),
+    "no samples": (GOOD[:, :, :0], {}),
+    "not finite": (GOOD * np.nan, {}),
+    "too large": (GOOD * 1e300, {}),
+    "no numbers": (GOOD.astype(str), {}),
+    "long readouts": (np.ones((1, 1, 65536), np.complex64), {}),
+    "many coils": (np.ones((65536, 1, 1), np.complex64), {}),
+    "many lines": (np.ones((1, 65536, 1), np.complex64), {}),
+    "noise of other coils": (GOOD, {"noise": np.ones((3, 9))}),
+    "noise of one axis": (GOOD, {"noise": np.ones(9)}),
+    "noise without samples": (GOOD, {"noise": np.ones((2, 0))}),
+    "long noise": (GOOD, {"noise": np.ones((2, 65536))}),
+    "noise not finite": (GOOD, {"noise": np.full((2, 9), np.inf)}),
+    "size zero": (ALONG, {"locs": LOCS, "shape": (0, 8)}),
+    "size half": (ALONG, {"locs": LOCS, "shape": (8.5, 8)}),
+    "size negative": (ALONG, {"locs": LOCS, "shape": (8, -8)}),
+    "size large": (ALONG, {"locs": LOCS, "shape": (8, 70000)}),
+    "one size": (ALONG, {"locs": LOCS, "shape": 8}),
+    "locs not finite": (ALONG, {"locs": LOCS * np.nan, "shape": (8, 8)}),
+    "cartesian locs": (ALONG, {"locs": LOCS, "shape": (8, 8), "trajectory": " Cartesian"}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_files_that_could_not_be_read_are_not_written(name, tmp_path):
+    data, more = REFUSED[name]
+    with pytest.raises(ts.ArgumentError, match="^save_ismrmrd: .*(expected|finite)"):
+        im.save_ismrmrd(tmp_path / "x.h5", data, **more)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("trajectory", ["a<b", "a&b", "</trajectory>", "radial"])
+def test_names_of_trajectories_are_text(trajectory, tmp_path):
+    im.save_ismrmrd(tmp_path / "x.h5", ALONG, locs=LOCS, shape=(8, 8), trajectory=trajectory)
+    assert im.load_ismrmrd(tmp_path / "x.h5").trajectory == trajectory

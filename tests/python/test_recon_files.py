@@ -241,3 +241,21 @@ def test_folders_that_cannot_be_made_are_refused(place, scan, tmp_path):
         [sys.executable, "-c", code, scan, tmp_path / "image.npy", tmp_path / place], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1 and "IoError: recon: " in done.stderr and not (tmp_path / "image.npy").exists()
+
+
+def test_options_of_another_kind(scan, tmp_path):
+    """Paths and lists are taken; what is no number is refused, and so is one coil that does not tell its noise."""
+    np.save(tmp_path / "maps.npy", MAPS)
+    image = tmp_path / "image.npy"
+    done = im.recon(scan, image, method="grid", quiet=True, maps=tmp_path / "maps.npy", device=["cpu"], report=tmp_path / "r.json")
+    assert done["command"]["device"] == "cpu" and (tmp_path / "r.json").exists()
+    for more in ({"coils": "3"}, {"iterations": 2.5}, {"calibration": None}, {"lamda": None}, {"lamda": []}, {"device": []}):
+        with pytest.raises(ts.Error):
+            im.recon(scan, image, **{"quiet": True, **more})
+    one = im.sense_operator(MAPS[:1])(im.shepp_logan().image(SHAPE)).numpy()
+    im.save_ismrmrd(tmp_path / "one.h5", one)
+    for more in ({"coils": 1}, {}):
+        with pytest.raises(ts.ArgumentError, match="^recon: --lambda auto.*noise"):
+            im.recon(scan if more else tmp_path / "one.h5", image, quiet=True, calibration=8, **more)
+    im.save_ismrmrd(tmp_path / "one.h5", one, noise=0.01 * np.random.default_rng(0).standard_normal((1, 200)))
+    im.recon(tmp_path / "one.h5", image, quiet=True, calibration=8, iterations=2)

@@ -83,7 +83,7 @@ def test_refusals():
         (lambda: im.fbp_operator(quarter), "no view in 90 degrees of half a turn"),
         (lambda: im.fdk(np.ones((5, 10)), A), "data of shape"),
         (lambda: im.fdk(np.full((5, 11), np.nan), A), "not finite"),
-        (lambda: im.fdk(np.ones((5, 11)), A, window="other"), "window"),
+        (lambda: im.fbp_operator(ts.ParallelBeam(TURNS, (8, 8), 11), window="other"), "window"),
         (lambda: im.fbp_operator(ts.Identity(("N",))), "expected a RayTransform"),
         (lambda: im.fbp_operator(helix), "several heights"),
         (lambda: im.os_sart(np.ones((5, 11)), A, subsets=6), "6 subsets"),

@@ -12,6 +12,7 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError
+from ._finite import finite, inexact
 
 _STEPS = 8
 _NEAR = 0.03  # of the residual that is aimed at
@@ -20,8 +21,8 @@ TRY = {"maxiter": 20, "rtol": 1e-3}  # of each lambda that is looked at
 
 def noise_level(kspace: Any, radius: Any) -> float:
     """The root mean square of the noise of a complex sample of ``kspace`` (coils, ...), from the outer quarter of
-    k-space: that combination of coils which has least is taken to have noise alone. ``radius`` says how far from the
-    centre each sample of a coil is.
+    k-space: that combination of coils which has least is taken to have noise alone, which one coil that sees an object
+    has nowhere. ``radius`` says how far from the centre each sample of a coil is.
 
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.standard_normal((4, 64, 64)) + 1j * rng.standard_normal((4, 64, 64))
@@ -29,15 +30,25 @@ def noise_level(kspace: Any, radius: Any) -> float:
     >>> bool(abs(ts.imaging.noise_level(noise, far) / np.sqrt(2) - 1) < 0.05)
     True
     """
-    data, far = np.asarray(kspace), np.asarray(radius)
+    data, far = inexact(kspace), np.asarray(radius)
     if far.shape != data.shape[1:] or far.size == 0:
         raise ArgumentError(f"noise_level: radii of shape {far.shape}; expected {data.shape[1:]}, of a coil's samples")
+    finite("noise_level", kspace=data, radius=far)
     outer = data[:, far >= np.quantile(far, 0.75)]
     coils, samples = outer.shape
     least = float(np.linalg.eigvalsh(outer @ outer.conj().T / samples)[0])
     # The least of several estimates is too small: the edge of Marchenko and Pastur's law says by how much.
     edge = max(1 - math.sqrt(coils / samples), 0.5)
     return math.sqrt(max(least, 0.0)) / edge
+
+
+def check_tellable(who: str, coils: int) -> None:
+    """Refuses to take the level of the noise from the samples of one coil, in which the object is everywhere."""
+    if coils == 1:
+        raise ArgumentError(
+            f'{who}: lamda "auto" of one coil, whose samples do not tell noise from the object; give noise, its root '
+            "mean square in a sample, or a number as lamda"
+        )
 
 
 def by_discrepancy(residual: Callable[[float], float], start: float, target: float) -> float:

@@ -12,10 +12,9 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
-from ._maps import espirit
+from ._maps import ENOUGH, espirit
 
 _ITERATIONS = 15
-_ENOUGH = 0.9  # of the samples of a centre
 
 
 def centre_of(shape: Iterable[int], width: int) -> tuple[slice, ...]:
@@ -71,7 +70,7 @@ class Calibration:
             if np.ndim(self._count) == 0:
                 raise ArgumentError("calibration: no frame was added")
             seen = self._count > 0
-            if seen.mean() < _ENOUGH:
+            if seen.mean() < ENOUGH:
                 raise ArgumentError(
                     f"calibration: {int(seen.sum())} of {seen.size} samples in the centre of k-space, {seen.shape}, "
                     "were taken; maps cannot be learned from them: give maps, or a narrower calibration"

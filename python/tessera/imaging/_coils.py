@@ -14,6 +14,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from ._finite import finite, inexact
 
 _PERIOD = 3.0  # of the simulated sensitivities, in fields of view
 
@@ -102,11 +103,12 @@ def whitening(noise: Any) -> npt.NDArray[Any]:
     >>> bool(np.allclose(np.cov(ts.imaging.whitening(mixed) @ mixed), np.eye(2)))
     True
     """
-    scan = np.asarray(noise)
+    scan = inexact(noise)
     if scan.ndim < 2 or scan[0].size < scan.shape[0]:
         raise ArgumentError(
             f"whitening: a scan of shape {scan.shape}; expected (coils, ...) with at least as many samples as coils"
         )
+    finite("whitening", noise=scan)
     flat = scan.reshape(scan.shape[0], -1)
     flat = flat - flat.mean(1, keepdims=True)
     covariance = flat @ flat.conj().T / (flat.shape[1] - 1 or 1)
@@ -128,11 +130,12 @@ def compress_coils(data: Any, count: int) -> tuple[npt.NDArray[Any], npt.NDArray
     >>> small.shape, matrix.shape, bool(np.allclose(np.abs(small), 3 * np.arange(5.0)))
     ((1, 5), (1, 3), True)
     """
-    full = np.asarray(data)
+    full = inexact(data)
     if full.ndim < 2 or not 1 <= count <= full.shape[0]:
         raise ArgumentError(
             f"compress_coils: data of shape {full.shape} to {count} coils; expected 1 to {full.shape[0]}"
         )
+    finite("compress_coils", data=full)
     flat = full.reshape(full.shape[0], -1)
     # Of the small product: the data may be long, the coils are few.
     _, vectors = np.linalg.eigh(flat @ flat.conj().T)

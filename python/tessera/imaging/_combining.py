@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
+from ._finite import finite
 from ._maps import adaptive_maps
 
 
@@ -42,6 +43,7 @@ def compress_coils_geometrically(kspace: Any, count: int, *, axis: int = -1) -> 
         )
     if not -full.ndim <= axis < full.ndim or axis % full.ndim == 0:
         raise ArgumentError(f"compress_coils_geometrically: axis {axis}; expected one of the axes behind the coils")
+    finite("compress_coils_geometrically", kspace=full)
     along = axis % full.ndim
     hybrid = np.fft.fftshift(np.fft.ifft(np.fft.ifftshift(full, axes=along), axis=along, norm="ortho"), axes=along)
     lines = np.moveaxis(hybrid, along, 0)

@@ -23,6 +23,7 @@ from ._image_files import load_image
 from ._ismrmrd_write import save_ismrmrd
 from ._metrics import nrmse
 from ._phantoms import Phantom, shepp_logan
+from ._placing import bytes_of
 from ._recon import recon
 from ._trajectories import kooshball, radial
 
@@ -74,6 +75,8 @@ def demo(size: str = "2d", out: str | os.PathLike[str] = "out", **options: Any) 
     chosen, folder, first = SIZES[size], Path(out), ts.dist.world.rank == 0
     for name in str(options.get("device", "cpu")).split(","):
         ts.Device(name.strip())
+    if options.get("budget") is not None:
+        bytes_of(options["budget"])
     if first:
         _make_folder(folder)
         _tell_scan(chosen, folder)

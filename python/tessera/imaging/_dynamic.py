@@ -15,7 +15,7 @@ import tessera as ts
 
 from .. import ArgumentError
 from .._array_prox import lowered
-from ._automatic import TRY, chosen, noise_level
+from ._automatic import TRY, check_tellable, chosen, noise_level
 from ._recipes import Reconstruction, _factors, sense_operator
 
 _AT_ONCE = 256  # blocks that are in memory beside the frames
@@ -88,6 +88,8 @@ def llr_dynamic(
     True
     """
     data = np.asarray(kspace)
+    if isinstance(block, bool) or not isinstance(block, int | np.integer) or block < 1:
+        raise ArgumentError(f"llr_dynamic: blocks of {block!r} pixels; expected a whole number, at least 1")
     given = {"locs": locs, "mask": mask, "weights": weights}
     for name, value in given.items():
         if value is not None and len(value) != len(data):
@@ -120,6 +122,7 @@ def llr_dynamic(
     def noise_size() -> float:
         level = noise
         if level is None:
+            check_tellable("llr_dynamic", sizes[0])
             level = float(np.median([_frame_noise(data[t], each[t]["locs"], known[t]) for t in frames]))
         return float(level * np.sqrt(sizes[0] * sum(float(np.sum(np.abs(f) ** 2)) for f in known)))
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .. import ArgumentError
 from ._calibration import centre_of
+from ._finite import inexact
 
 _PATTERNS = 1000  # of neighbours, each with weights of its own
 
@@ -49,7 +50,7 @@ def grappa(kspace: Any, mask: Any, *, kernel: int | Sequence[int] = 5, regulariz
     >>> ts.imaging.nrmse(filled, kspace) < 0.3 * ts.imaging.nrmse(kspace * mask, kspace)
     True
     """
-    data, taken = np.asarray(kspace), np.asarray(mask) != 0
+    data, taken = inexact(kspace), np.asarray(mask) != 0
     if data.ndim < 2 or taken.shape != data.shape[1:]:
         raise ArgumentError(f"grappa: k-space of shape {data.shape}, a mask of {taken.shape}; expected (coils, *mask)")
     given: Any = kernel

@@ -43,8 +43,8 @@ def _h5py(name: str) -> Any:
 
 
 def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
-    """Writes an image (..., y, x): .nii and .nii.gz (of complex images the magnitudes, as viewers expect, and numbers of
-    64 bits in single precision; with the affine), .dcm (the same; a folder of that name where there are several
+    """Writes an image (..., y, x): .nii and .nii.gz (of complex images the magnitudes, as viewers expect, and numbers
+    of 64 bits in single precision; with the affine), .dcm (the same; a folder of that name where there are several
     slices), .npy, .cfl, .h5 (a dataset "image") or .tessera, complex as it is.
 
     >>> ts.imaging.save_image("image.npy", np.ones((4, 4), complex))

@@ -38,10 +38,10 @@ _AT_ONCE = 256  # acquisitions that are in memory beside the result
 class Scan:
     """What a raw file holds: ``kspace`` with an axis for each of ``dims``; ``locs`` (readouts, samples, ndim) in cycles
     per field of view where the trajectory is not Cartesian; ``sampled``, the mask of a Cartesian one; ``noise`` (coils,
-    samples) where there are noise scans; the ``shape`` of the image and its ``fov`` in mm; ``affine`` (4, 4), from the
-    numbers (x, y, z, 1) of a pixel to mm (right, anterior, superior); ``left_out``, how many acquisitions of another
-    encoding than the first the file has beside these; ``noise_share``, the root mean square of the noise of a sample
-    over that of a single readout, below 1 where readouts were averaged.
+    samples) where there are noise scans, as large as in the bandwidth of the image; the ``shape`` of the image and its
+    ``fov`` in mm; ``affine`` (4, 4), from the numbers (x, y, z, 1) of a pixel to mm (right, anterior, superior);
+    ``left_out``, how many acquisitions of another encoding than the first the file has beside these; ``noise_share``,
+    the root mean square of the noise of a sample over that of a single readout, below 1 where readouts were averaged.
 
     >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((3, 8, 8)))
     >>> ts.imaging.load_ismrmrd("scan.h5")
@@ -239,9 +239,16 @@ class RawReader:
                 yield int(number), head, values, points
 
     def noise_scan(self) -> npt.NDArray[np.complex64] | None:
-        """The samples (coils, samples) of all noise scans."""
-        silent = [values for _, _, values, _ in self._readouts(self.noise)]
+        """The samples (coils, samples) of all noise scans, as large as noise is in the bandwidth of the image."""
+        silent = [values * self._narrowed(head) for _, head, values, _ in self._readouts(self.noise)]
         return np.concatenate(silent, 1) if silent else None
+
+    def _narrowed(self, head: Any) -> np.float32:
+        """What makes noise that was taken at one bandwidth that of the image: its power grows with the bandwidth, one
+        over the time of a sample; one where either is not told."""
+        own, image = float(head["sample_time_us"]), float(self.heads["sample_time_us"][self.image[0]])
+        told = all(math.isfinite(time) and time > 0 for time in (own, image))
+        return np.float32(math.sqrt(own / image) if told else 1)
 
     def affine(self, only: Mapping[str, int]) -> npt.NDArray[np.float64]:
         """Where the pixels of a part of the file are in the room."""

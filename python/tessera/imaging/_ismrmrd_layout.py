@@ -7,6 +7,7 @@ import dataclasses
 import re
 import xml.etree.ElementTree as ET
 from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 import numpy.typing as npt
@@ -180,5 +181,5 @@ def write_header(trajectory: str, matrix: tuple[int, int, int], coils: int, read
         f"<encoding><encodedSpace>{space}</encodedSpace><reconSpace>{space}</reconSpace>"
         f"<encodingLimits><kspace_encoding_step_1>{limit}</kspace_encoding_step_1>"
         f"<kspace_encoding_step_2>{depth}</kspace_encoding_step_2></encodingLimits>"
-        f"<trajectory>{trajectory}</trajectory></encoding></ismrmrdHeader>"
+        f"<trajectory>{escape(trajectory)}</trajectory></encoding></ismrmrdHeader>"
     )

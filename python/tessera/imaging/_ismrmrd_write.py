@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any
 
@@ -11,7 +12,10 @@ import numpy.typing as npt
 
 from .. import ArgumentError
 from ._beside import beside
+from ._finite import finite
 from ._ismrmrd_layout import COUNTERS, HEAD, NOISE, h5py_of, write_header
+
+_MOST = 65535  # that 16 bits count
 
 
 def save_ismrmrd(
@@ -32,14 +36,17 @@ def save_ismrmrd(
     >>> ts.imaging.load_ismrmrd("scan.h5").noise.shape
     (2, 100)
     """
-    data = np.asarray(kspace).astype(np.complex64)
+    data = _single("kspace", kspace)
     if locs is None and data.ndim not in (3, 4):
         raise ArgumentError(
             f"save_ismrmrd: k-space of shape {data.shape}; expected (coils, ky, kx) or (coils, kz, ky, kx)"
         )
     points = None if locs is None else np.asarray(locs, np.float32)
     if points is not None:
-        ndim = 0 if shape is None else len(tuple(shape))
+        if trajectory.strip().lower() == "cartesian":
+            raise ArgumentError('save_ismrmrd: locs with trajectory="cartesian"; expected another name, or no locs')
+        finite("save_ismrmrd", locs=points)
+        ndim = np.size(shape) if np.ndim(shape) == 1 else 0
         readouts = (*data.shape[:-3], *data.shape[-2:])
         if ndim not in (2, 3) or data.ndim not in (3, 4) or points.shape != (*readouts, ndim):
             raise ArgumentError(
@@ -47,12 +54,22 @@ def save_ismrmrd(
                 f"{shape}; expected (coils, readouts, samples), (readouts, samples, ndim) and ndim sizes, or several "
                 "repetitions of the first two"
             )
-    sizes = [int(n) for n in (data.shape[1:] if points is None else shape)]
+    sizes = _sizes(data.shape[1:] if points is None else shape)
+    coils = len(data) if points is None else data.shape[-3]
+    silent = None if noise is None else _single("noise", noise)
+    if silent is not None and (silent.ndim != 2 or len(silent) != coils):
+        raise ArgumentError(f"save_ismrmrd: noise of shape {silent.shape}; expected ({coils}, samples)")
+    for what, shape_of in (("k-space", data.shape), ("noise", () if silent is None else silent.shape)):
+        if shape_of and not 1 <= min(shape_of) <= max(shape_of) <= _MOST:
+            raise ArgumentError(
+                f"save_ismrmrd: {what} of shape {shape_of}; expected 1 to {_MOST} along each axis: the file counts "
+                "coils, readouts and samples in 16 bits"
+            )
     depth, height, width = [1, *sizes] if len(sizes) == 2 else sizes
     matrix = (depth, height, width)
     h5py, records = h5py_of(), []
-    if noise is not None:
-        records.append(_record(np.asarray(noise).astype(np.complex64), None, flags=NOISE))
+    if silent is not None:
+        records.append(_record(silent, None, flags=NOISE))
     if points is None:
         lines = data.reshape(len(data), *matrix)
         for z in range(matrix[0]):
@@ -65,7 +82,6 @@ def save_ismrmrd(
                 records.append(_record(frames[t, :, r], along[r, :, ::-1], steps=(r, 0), repetition=t))
     floats = h5py.vlen_dtype(np.dtype("<f4"))
     kind = np.dtype([("head", HEAD), ("traj", floats), ("data", floats)])
-    coils = len(data) if points is None else data.shape[-3]
     text = write_header("cartesian" if points is None else trajectory, matrix, coils, len(records))
     with beside(path, "save_ismrmrd") as part, h5py.File(part, "w") as file:
         group = file.create_group(dataset)
@@ -75,6 +91,27 @@ def save_ismrmrd(
             one = np.empty(1, kind)
             one[0] = record
             out[i] = one[0]
+
+
+def _single(name: str, values: Any) -> npt.NDArray[np.complex64]:
+    """As the file has them, which are finite still."""
+    finite("save_ismrmrd", **{name: values})
+    with np.errstate(over="ignore"):
+        single = np.asarray(values).astype(np.complex64)
+    if not np.isfinite(single).all():
+        raise ArgumentError(f"save_ismrmrd: {name} beyond what single precision holds; expected smaller numbers")
+    return single
+
+
+def _sizes(shape: Any) -> list[int]:
+    """Of the image: whole numbers that fit the file."""
+    try:
+        sizes = [operator.index(n) for n in shape]
+    except TypeError:
+        sizes = []
+    if not sizes or not 1 <= min(sizes) <= max(sizes) <= _MOST:
+        raise ArgumentError(f"save_ismrmrd: an image of shape {shape}; expected whole sizes of 1 to {_MOST}")
+    return sizes
 
 
 def _record(

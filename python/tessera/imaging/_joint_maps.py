@@ -12,6 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from ._finite import finite
 from ._measured import as_precise
 from ._recipes import _DIMS, _KDIMS
 
@@ -49,8 +50,7 @@ def joint_maps(
     samples = sizes if locs is None else np.shape(locs)[:-1]
     if data.shape[1:] != samples or data.ndim < 2:
         raise ArgumentError(f"joint_maps: k-space of shape {data.shape}; expected (coils, *{tuple(samples)})")
-    if not np.isfinite(data).all():
-        raise ArgumentError("joint_maps: samples of k-space are not finite")
+    finite("joint_maps", kspace=data, locs=locs, mask=mask)
     dims, dtype = _DIMS[len(sizes)], np.result_type(data.dtype, np.complex64)
     if locs is None:
         kept = as_precise(mask, dtype)

@@ -13,9 +13,11 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from ._finite import finite, inexact
 
 _AT_ONCE = 1 << 22  # entries of matrices, one for each pixel, that are in memory beside the maps
 _POWERS = 48  # steps of the power method, after which pixels whose two strongest combinations are near get the rest
+ENOUGH = 0.9  # of the samples of a centre
 _SETTLED = 1e-5  # of the eigenvalue: the residual of an eigenvector
 
 
@@ -28,11 +30,12 @@ def adaptive_maps(images: Any, *, size: int = 5) -> npt.NDArray[Any]:
     >>> bool(np.allclose((np.abs(maps) ** 2).sum(0), 1))
     True
     """
-    all_coils = np.asarray(images)
+    all_coils = inexact(images)
     if all_coils.ndim < 2 or size < 1 or size % 2 == 0:
         raise ArgumentError(
             f"adaptive_maps: images of shape {all_coils.shape}, a window of {size}; expected (coils, *shape), odd"
         )
+    finite("adaptive_maps", images=all_coils)
     coils = all_coils.shape[0]
     products = all_coils[:, None] * all_coils[None].conj()
     for axis in range(2, products.ndim):
@@ -78,8 +81,17 @@ def espirit(
     begins = [n // 2 - w // 2 for n, w in zip(shape, widths, strict=True)]
     block = [slice(begin, begin + w) for begin, w in zip(begins, widths, strict=True)]
     centre = data[tuple([slice(None), *block])]
+    finite("espirit", **{"the centre of kspace": centre})
+    if not (0 <= threshold < 1 and 0 <= crop <= 1):
+        raise ArgumentError(f"espirit: threshold {threshold}, crop {crop}; expected at least 0, below 1 and at most 1")
     if not centre.any():
         raise ArgumentError(f"espirit: the centre of k-space, {tuple(widths)} samples, is empty; nothing to learn from")
+    seen = centre.any(0)
+    if seen.mean() < ENOUGH:
+        raise ArgumentError(
+            f"espirit: {int(seen.sum())} of {seen.size} samples in the centre of kspace, {tuple(widths)}, are there, "
+            "the others zero in all coils; maps cannot be learned from them: give a narrower calibration, or joint_maps"
+        )
     row_space = _row_space(centre, kernels, threshold)
     values, vectors = _image_eigenvectors(row_space, shape, maps, crop)
     found = vectors.transpose(2, 1, 0).reshape(maps, coils, *shape)

@@ -61,6 +61,8 @@ def ssim(image: Any, truth: Any, *, window: int = 7, span: float | None = None) 
     x, y = _pair("ssim", image, truth)
     if np.iscomplexobj(x) or np.iscomplexobj(y):
         x, y = np.abs(x), np.abs(y)
+    if x.ndim == 0:
+        raise ArgumentError("ssim: two numbers; expected images of at least one axis")
     if window < 2 or window > min(x.shape):
         raise ArgumentError(f"ssim: a window of {window} in images of shape {x.shape}; expected 2 to {min(x.shape)}")
     value_range = float(y.max() - y.min()) if span is None else span

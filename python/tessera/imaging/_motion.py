@@ -12,6 +12,7 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from ._automatic import strength
+from ._finite import finite
 from ._measured import as_precise, least_squares, measured
 from ._placing import placed
 from ._recipes import Reconstruction, sense_operator
@@ -66,6 +67,7 @@ def motion_operator(
         raise ArgumentError(
             f"motion_operator: {len(angles)} angles and shifts of shape {moves.shape} for {len(taken)} shots"
         )
+    finite("motion_operator", maps=sensitivities, masks=taken, angles=angles, shifts=moves)
     if (np.sum(taken != 0, 0) > 1).any():
         raise ArgumentError("motion_operator: a sample that several shots took; expected masks that do not overlap")
     dtype = np.result_type(sensitivities.dtype, np.complex64)

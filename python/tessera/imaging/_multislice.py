@@ -12,6 +12,7 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from ._automatic import strength
+from ._finite import finite
 from ._measured import least_squares, measured
 from ._placing import placed
 from ._recipes import Reconstruction
@@ -33,6 +34,7 @@ def multislice_operator(
         raise ArgumentError(
             f"multislice_operator: maps of shape {sensitivities.shape}; expected (slices, coils, Ny, Nx)"
         )
+    finite("multislice_operator", maps=sensitivities, shifts=shifts, mask=mask)
     slices, coils, ny, nx = sensitivities.shape
     moved = np.arange(slices) / slices if shifts is None else np.asarray(shifts, float)
     if moved.shape != (slices,):

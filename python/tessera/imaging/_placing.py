@@ -20,6 +20,8 @@ _VECTORS = 10  # of the size of the image: what solvers keep beside the operator
 def devices_of(device: Any) -> list[str]:
     """One device or several, as their names."""
     several = device if isinstance(device, Sequence) and not isinstance(device, str) else [device]
+    if not several:
+        raise ArgumentError("imaging: device=[]; expected a device, or a list of at least one")
     return ["cpu" if one is None else str(one) for one in several]
 
 

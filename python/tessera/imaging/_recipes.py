@@ -12,7 +12,8 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
-from ._automatic import TRY, chosen, noise_level
+from ._automatic import TRY, check_tellable, chosen, noise_level
+from ._finite import finite
 from ._placing import brought, placed
 
 _DIMS = {2: ("Ny", "Nx"), 3: ("Nz", "Ny", "Nx")}
@@ -73,6 +74,7 @@ def sense_operator(
         raise ArgumentError(
             f"sense_operator: maps of shape {sensitivities.shape}; expected (coils, *shape), 2 or 3 dims"
         )
+    finite("sense_operator", maps=sensitivities, locs=locs, mask=mask, weights=weights)
     shape, dims = sensitivities.shape[1:], _DIMS[ndim]
     coils = ts.Diagonal(sensitivities, ("C", *dims)) @ ts.Repeat({"C": len(sensitivities)}, dims, ("C", *dims))
     if locs is None:
@@ -149,6 +151,7 @@ class _Problem:
         factors = np.ones(shape) if self.factors is None else np.abs(self.factors)
         noise = self.noise
         if noise is None:
+            check_tellable(self.who, len(self.raw))
             locs = self.encoding["locs"]
             axes = np.meshgrid(*[np.arange(n) / n - 0.5 for n in shape], indexing="ij", sparse=True)
             squares = np.sum(np.asarray(locs) ** 2, -1) if locs is not None else sum(axis**2 for axis in axes)

@@ -47,6 +47,11 @@ def recon(scan: str | os.PathLike[str], output: str | os.PathLike[str], **option
     >>> [stage["name"] for stage in report["stages"]]
     ['check', 'maps', 'images', 'write']
     """
+    for name in ("maps", "checkpoint", "report", "preview"):
+        if options.get(name) is not None:
+            options[name] = os.fspath(options[name])
+    if isinstance(options.get("device"), list | tuple):
+        options["device"] = ",".join(map(str, options["device"]))
     chosen = ReconOptions(os.fspath(scan), os.fspath(output), **options)
     chosen.check()
     try:
@@ -127,6 +132,12 @@ class _Recon:
             )
         if options.coils is not None and options.coils > raw.coils:
             raise ArgumentError(f"recon: --coils {options.coils}; {options.scan} has {raw.coils}")
+        coils = raw.coils if options.coils is None else options.coils
+        if coils == 1 and raw.noise.size == 0 and options.strength() == "auto" and options.method != "grid":
+            raise ArgumentError(
+                f"recon: --lambda auto; {options.scan} has no noise scan, and the samples of one coil do not tell "
+                "noise from the object: give a number as --lambda"
+            )
         matrix = raw.encoding.matrix
         flat = matrix[0] == 1 if raw.cartesian else bool(np.all(raw.heads["trajectory_dimensions"][raw.image] == 2))
         self.shape = matrix[1:] if flat else matrix

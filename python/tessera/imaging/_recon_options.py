@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 import os
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ class ReconOptions:
         """The number that --lambda is, or "auto"."""
         try:
             return "auto" if self.lamda == "auto" else float(self.lamda)
-        except ValueError:
+        except (TypeError, ValueError):
             raise ArgumentError(f'recon: --lambda {self.lamda!r}; expected a number or "auto"') from None
 
     def beside(self, end: str) -> Path:
@@ -74,6 +75,10 @@ class ReconOptions:
             raise ArgumentError(f"recon: --lambda {self.lamda}; expected a number that is not negative")
         if self.method == "grid" and self.lamda != "auto":
             raise ArgumentError(f"recon: --lambda {self.lamda} with --method grid, which has no penalty to weigh")
+        for name in ("iterations", "calibration", "coils"):
+            number = getattr(self, name)
+            if not (isinstance(number, numbers.Integral) or (number is None and name == "coils")):
+                raise ArgumentError(f"recon: --{name} {number!r}; expected a whole number")
         if self.iterations < 1 or self.calibration < 4 or (self.coils is not None and self.coils < 1):
             raise ArgumentError(
                 f"recon: --iterations {self.iterations}, --calibration {self.calibration}, --coils {self.coils}; "

@@ -12,6 +12,7 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from ._automatic import strength
+from ._finite import finite
 from ._measured import as_precise, least_squares, measured
 from ._placing import placed
 from ._recipes import Reconstruction, sense_operator
@@ -28,6 +29,7 @@ def subspace_basis(signals: Any, rank: int) -> npt.NDArray[Any]:
     all_signals = np.asarray(signals)
     if all_signals.ndim != 2 or not 1 <= rank <= min(all_signals.shape):
         raise ArgumentError(f"subspace_basis: signals of shape {all_signals.shape} to rank {rank}")
+    finite("subspace_basis", signals=all_signals)
     return np.linalg.svd(all_signals, full_matrices=False)[0][:, :rank]
 
 
@@ -52,6 +54,7 @@ def subspace_operator(
             f"subspace_operator: a basis of shape {courses.shape} beside {name} of {len(times)} times; "
             "expected (times, rank)"
         )
+    finite("subspace_operator", maps=sensitivities, basis=courses, **{name: times})
     one = sense_operator(sensitivities, locs=None if locs is None else times[0])
     dims, kdims = tuple(map(str, one.ishape)), tuple(map(str, one.oshape))
     dtype = np.result_type(sensitivities.dtype, np.complex64)

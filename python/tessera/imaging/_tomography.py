@@ -13,6 +13,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop, RayTransform
+from ._automatic import strength
 from ._recipes import Reconstruction
 
 _Floats = npt.NDArray[np.float64]
@@ -69,8 +70,9 @@ def ramp_filter(cells: int, spacing: float, window: str = "ramp", *, arc: bool =
     return kept
 
 
-def fbp_operator(A: RayTransform, *, window: str = "ramp") -> NamedLinop:
-    """From the data of ``A`` back to images: weights, the ramp filter along the cells, and A's adjoint.
+def fbp_operator(A: RayTransform, *, window: str = "ramp", dtype: Any = "float64") -> NamedLinop:
+    """From the data of ``A`` back to images: weights, the ramp filter along the cells, and A's adjoint. With ``dtype``
+    "float32" its weights are single, and so are images of single data.
 
     Views of parallel rays cover half a turn or more, those of a fan or cone a whole turn; each counts as much as the
     angle to its neighbours. For a fan and a cone this is Feldkamp, Davis and Kress' method.
@@ -83,6 +85,7 @@ def fbp_operator(A: RayTransform, *, window: str = "ramp") -> NamedLinop:
     """
     if not isinstance(A, RayTransform):
         raise ArgumentError(f"fbp_operator: {type(A).__name__}; expected a RayTransform")
+    single = np.dtype(str(dtype)) in (np.float32, np.complex64)
     table = ts.asarray(A.views)
     views, device = table.numpy(), table.device
     if np.ptp(views[:, 2]) > 0 or np.ptp(views[:, 5]) > 0:
@@ -105,11 +108,12 @@ def fbp_operator(A: RayTransform, *, window: str = "ramp") -> NamedLinop:
         _check_covered(turn, 2 * np.pi)
         weights = _shares(turn, 2 * np.pi) / 2 * scale
     raw = (*names[:-1], names[-1] + "raw")
-    response = ts.asarray(ramp_filter(cells, spacing, window, arc=A.beam == "arc")).to(device)
+    kind: Any = np.float32 if single else np.float64
+    response = ts.asarray(ramp_filter(cells, spacing, window, arc=A.beam == "arc").astype(kind)).to(device)
     filtered = ts.Toeplitz(response, None, raw[-1], raw, names)
     rows = (1,) * (len(inner) - 2)
-    per_view = (weights.reshape(-1, *rows, 1) * after).astype(float)
-    first = ts.Diagonal(ts.asarray(before).to(device), raw)
+    per_view = (weights.reshape(-1, *rows, 1) * after).astype(kind)
+    first = ts.Diagonal(ts.asarray(np.asarray(before, kind)).to(device), raw)
     last = ts.Diagonal(ts.asarray(per_view).to(device), names)
     return back @ last @ filtered @ first
 
@@ -206,7 +210,9 @@ def fdk(data: Any, A: RayTransform, *, window: str = "ramp") -> Reconstruction:
     >>> ts.imaging.nrmse(found.image, truth) < 0.2
     True
     """
-    return Reconstruction(fbp_operator(A, window=window)(_checked("fdk", data, A)), A, Iterations([]))
+    values = _checked("fdk", data, A)
+    kind = values.dtype if values.dtype in ("float32", "complex64") else "float64"
+    return Reconstruction(fbp_operator(A, window=window, dtype=kind)(values), A, Iterations([]))
 
 
 def _checked(who: str, data: Any, A: NamedLinop) -> ts.Array:
@@ -340,7 +346,7 @@ def tv_ct(
     >>> ts.imaging.nrmse(found.image, truth) < 0.15
     True
     """
-    y = _checked("tv_ct", data, A)
+    y, weight = _checked("tv_ct", data, A), strength("tv_ct", lamda)
     if any(str(d) == "..." for d in A.ishape):
         raise ArgumentError(f"tv_ct: an operator of {A.ishape}; expected named dims alone (batch_shape=())")
     gradient = ts.Gradient(A.ishape, A.ishape, edge="replicate")
@@ -351,7 +357,7 @@ def tv_ct(
     result = ts.solve.admm(
         A,
         y,
-        ts.solve.prox.group(lamda, axes=0),
+        ts.solve.prox.group(weight, axes=0),
         G=gradient,
         rho=rho,
         rtol=rtol,
@@ -359,4 +365,4 @@ def tv_ct(
         progress=progress,
         checkpoint=checkpoint,
     )
-    return Reconstruction(result.x, A, result)
+    return Reconstruction(result.x, A, result, weight)

@@ -5,6 +5,7 @@ image of n pixels along each axis, as ``ts.NUFFT`` takes them."""
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,10 +20,14 @@ _PLANE = (0.4656, 0.6823)  # the golden means of the plane, rounded as in the li
 _Floats = npt.NDArray[Any]
 
 
-def _positive(who: str, **counts: float) -> None:
+_MEASURES = ("n", "turns", "density")  # which need not be whole, as counts are
+
+
+def _positive(who: str, **counts: Any) -> None:
     for name, value in counts.items():
-        if not value > 0:
-            raise ArgumentError(f"{who}: {name} is {value}; expected more than 0")
+        kind, wanted = (numbers.Real, "a number") if name in _MEASURES else (numbers.Integral, "a whole number")
+        if not isinstance(value, kind) or not 0 < value < math.inf:
+            raise ArgumentError(f"{who}: {name} is {value!r}; expected {wanted}, more than 0")
 
 
 def _spokes(angles: _Floats, samples: int, n: int) -> _Floats:
