@@ -8,11 +8,13 @@ import sys
 from collections.abc import Sequence
 
 from . import Error
+from . import __version__ as _version
 from ._shell import SHELLS
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tessera", description="Named linear operators, arrays and plans.")
+    parser.add_argument("--version", action="version", version=_version, help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     doctor = commands.add_parser("doctor", help="look at this installation and this machine, and give advice")
     doctor.add_argument("--json", action="store_true", help="for programs: every finding as JSON")

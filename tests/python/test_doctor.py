@@ -34,6 +34,24 @@ def test_version(capsys):
     assert capsys.readouterr().out == ts.__version__ + "\n"
 
 
+def test_the_version_is_an_option_too(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == ts.__version__ + "\n"
+
+
+@pytest.mark.parametrize("word", ["1", "true", "True", "on", "0", "false", "False", "off", "", "2", "yes", " "])
+def test_call_checks_read_words_of_truth(word):
+    code = "import tessera.dist._same_calls as checks; print(bool(checks._kept))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "TESSERA_CHECK_CALLS": word}
+    )
+    if word in ("2", "yes", " "):
+        assert done.returncode and f"TESSERA_CHECK_CALLS: {word!r} is not a truth value" in done.stderr
+    else:
+        assert done.stdout == f"{word in ('1', 'true', 'True', 'on')}\n", done.stderr
+
+
 def test_the_version_has_one_home():
     project = (ROOT / "pyproject.toml").read_text()
     pattern = re.search(r"^metadata\.version\.regex = '(.+)'$", project, re.M)[1]

@@ -18,6 +18,7 @@ from typing import Any as _Any
 from .. import _dist
 from .._dist import *  # noqa: F403
 from .._dtypes import NamespaceInfo as _NamespaceInfo
+from .._tessera import ArgumentError as _ArgumentError
 from .._tessera import (
     bool_,
     complex64,
@@ -73,8 +74,13 @@ if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
 
 
 _ending.watch()
-if _os.environ.get("TESSERA_CHECK_CALLS", "0") not in ("", "0"):
-    check_calls()
+match _os.environ.get("TESSERA_CHECK_CALLS", ""):  # the words of truth of the settings (base/config.cpp)
+    case "1" | "true" | "True" | "on":
+        check_calls()
+    case "" | "0" | "false" | "False" | "off":
+        pass
+    case _said:
+        raise _ArgumentError(f"TESSERA_CHECK_CALLS: {_said!r} is not a truth value; write true or false")
 
 
 def __dir__() -> list[str]:
