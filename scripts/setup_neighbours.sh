@@ -6,14 +6,25 @@
 stamp=build/.neighbours-$(cksum <requirements-neighbours.txt | cut -d' ' -f1)
 if [ -e "$stamp" ]; then exit 0; fi
 say "PyTorch and JAX"
-if PIP_DEFAULT_TIMEOUT=20 "$PY" -m pip install -q --disable-pip-version-check --retries 1 \
-    -r requirements-neighbours.txt 2>build/pip-neighbours.log; then
+export PIP_DEFAULT_TIMEOUT=${PIP_DEFAULT_TIMEOUT:-60}
+missing=()
+# A call of pip installs all that it is given or nothing: what is small comes first and on its own, then what needs
+# PyTorch, whose download is the one that may not arrive.
+install() { # NAME ARGUMENTS...: its messages go to build/pip-NAME.log
+  "$PY" -m pip install -q --disable-pip-version-check --retries 2 "${@:2}" 2>"build/pip-$1.log" ||
+    missing+=("$1 (build/pip-$1.log)")
+}
+needs_torch='^(torch|torchvision)([^a-z-]|$)'
+grep -vE "$needs_torch" requirements-neighbours.txt >build/neighbours-small.txt
+grep -E "$needs_torch" requirements-neighbours.txt >build/neighbours-torch.txt
+install small -r build/neighbours-small.txt
+install torch -r build/neighbours-torch.txt
+# Without what they would rather have: another PyTorch, and Triton where there is none.
+install compat --no-deps torch-named-linops==0.8.3 heat==1.8.0
+if [ ${#missing[@]} = 0 ]; then
   rm -f build/.neighbours-*
   touch "$stamp"
-  # Without what they would rather have: another PyTorch, and Triton where there is none.
-  PIP_DEFAULT_TIMEOUT=20 "$PY" -m pip install -q --disable-pip-version-check --retries 1 --no-deps \
-    torch-named-linops==0.8.3 heat==1.8.0 2>build/pip-compat.log ||
-    echo "not installed (build/pip-compat.log): tests beside torch-named-linops and Heat are skipped"
 else
-  echo "not installed (build/pip-neighbours.log): tests with PyTorch and JAX are skipped"
+  printf -v list ', %s' "${missing[@]}"
+  echo "not installed: ${list:2}; the tests beside them are skipped, and the next call tries again"
 fi

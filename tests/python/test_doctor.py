@@ -242,3 +242,27 @@ def test_what_is_not_a_command_is_refused(capsys):
         assert ended.value.code == 2
     with pytest.raises(SystemExit, match="make bench"):
         main(["bench"])
+
+
+@pytest.mark.skipif(not (ROOT / "scripts/setup_neighbours.sh").exists(), reason="no scripts here")
+@pytest.mark.parametrize("lost", ["", "small", "torch", "no-deps"])
+def test_neighbours_that_do_not_arrive_lose_no_other(lost, tmp_path):
+    for folder in ("scripts", "build"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "scripts/setup_neighbours.sh").write_text((ROOT / "scripts/setup_neighbours.sh").read_text())
+    (tmp_path / "scripts/common.sh").write_text("set -euo pipefail\nsay() { echo $1; }\nPY=./pip\n")
+    (tmp_path / "requirements-neighbours.txt").write_text("jax>=0.4\ntorch>=2.5,<2.11\ntorchvision\nxarray\n")
+    lose = f'case "$*" in *{lost}*) exit 1;; esac\n' if lost else ""
+    (tmp_path / "pip").write_text(f'#!/bin/sh\necho "$PIP_DEFAULT_TIMEOUT $*" >>calls\n{lose}')
+    (tmp_path / "pip").chmod(0o755)
+    environment = {name: text for name, text in os.environ.items() if name != "PIP_DEFAULT_TIMEOUT"}
+    done = subprocess.run(
+        ["bash", "scripts/setup_neighbours.sh"], cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert len(calls) == 3 and all(call.startswith("60 ") for call in calls)
+    assert (tmp_path / "build/neighbours-small.txt").read_text() == "jax>=0.4\nxarray\n"
+    assert (tmp_path / "build/neighbours-torch.txt").read_text() == "torch>=2.5,<2.11\ntorchvision\n"
+    assert bool(list((tmp_path / "build").glob(".neighbours-*"))) == (not lost)
+    assert ("not installed: " in done.stdout) == bool(lost)
