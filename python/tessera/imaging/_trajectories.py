@@ -26,7 +26,7 @@ _MEASURES = ("n", "turns", "density")  # which need not be whole, as counts are
 def _positive(who: str, **counts: Any) -> None:
     for name, value in counts.items():
         kind, wanted = (numbers.Real, "a number") if name in _MEASURES else (numbers.Integral, "a whole number")
-        if not isinstance(value, kind) or not 0 < value < math.inf:
+        if not isinstance(value, kind) or not 0 < float(value) < math.inf:
             raise ArgumentError(f"{who}: {name} is {value!r}; expected {wanted}, more than 0")
 
 
