@@ -57,6 +57,14 @@ def test_the_version_has_one_home():
     pattern = re.search(r"^metadata\.version\.regex = '(.+)'$", project, re.M)[1]
     assert re.search(pattern, (ROOT / "CMakeLists.txt").read_text())["value"] == ts.__version__
     assert ts.__version__ not in project
+    assert f"\nversion: {ts.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+@pytest.mark.skipif(not (ROOT / "LICENSES").exists(), reason="no licences here")
+def test_the_texts_of_licences_are_those_that_the_notices_name():
+    named = set(re.findall(r"\(LICENSES/([^)]+)\)", (ROOT / "THIRD_PARTY_NOTICES.md").read_text()))
+    assert named == {file.name for file in (ROOT / "LICENSES").iterdir()}
+    assert all(len((ROOT / "LICENSES" / name).read_text()) > 2000 for name in named)
 
 
 def test_json_has_every_section_and_text_says_the_same(capsys, monkeypatch):
