@@ -232,6 +232,7 @@ def complete() -> None:
     found["__invert__"] = lambda self: _core._stored_form_map("invert", "", self)
     found |= {"__getitem__": _get, "__array__": _to_numpy, "__array_ufunc__": None}
     found["__len__"] = lambda self: self.shape[0]
+    found["__bool__"] = lambda self: bool(_core.zeros(2) if self.shape != (1, 1) else self[0, 0])
     found |= {name: member for name, member in vars(_Methods).items() if not name.startswith("_")}
     for name, member in found.items():
         setattr(StoredMatrix, name, member)

@@ -12,8 +12,11 @@ from typing import Any
 from . import _larger
 from . import _stored_forms as _forms
 from . import _stored_keys as _keys
+from . import _stored_members as _members
+from . import _stored_reductions as _reductions
 from . import _stored_spectra as _spectra
 from . import _stored_transforms as _transforms
+from . import _stored_twins as _twins
 from . import _tessera as _core
 from ._tessera import StoredArray
 
@@ -27,11 +30,38 @@ def matmul(a: Any, b: Any, path: str | os.PathLike[str] | None = None) -> Stored
     >>> a = ts.stored.array(np.eye(3) * 2)
     >>> ts.stored.matmul(a, a)[0].tolist()
     [4.0, 0.0, 0.0]
+
+    The product with an array of one axis has one axis less, and comes to memory.
+
+    >>> (a @ [1.0, 2.0, 3.0]).tolist()
+    [2.0, 4.0, 6.0]
     """
     if _forms.has_form(a) or _forms.has_form(b):
         return _forms.product(a, b, path)
+    a, b = (x if isinstance(x, StoredArray) else _core.asarray(x) for x in (a, b))
+    if 1 in (a.ndim, b.ndim) and 0 not in (a.ndim, b.ndim):
+        return _times_vector(a, b, path)
     a, b = (_core._stored_operand(x, "matmul") for x in (a, b))
     return _core._stored_matmul(a, b, path)
+
+
+def _as_row(x: Any) -> Any:
+    """An array of one axis as a matrix of one row; on disk a formula, as a sum with a zero that has two axes."""
+    if not isinstance(x, StoredArray):
+        return x.reshape(1, -1)
+    return _core._stored_apply("add", x, _core.zeros((1, 1), dtype=x.dtype))
+
+
+def _times_vector(a: Any, b: Any, path: Any) -> _core.Array:
+    if path is not None:
+        raise _core.ArgumentError("matmul: a file at a path is for a product of two matrices, one operand has one axis")
+    if a.shape[-1] != b.shape[0]:
+        shapes = f"{a.shape} and {b.shape}"
+        raise _core.ShapeError(f"matmul: arrays of shapes {shapes} cannot be multiplied")
+    shape = a.shape[:-1] + b.shape[1:]
+    a, b = _as_row(a) if a.ndim == 1 else a, _as_row(b).transpose((1, 0)) if b.ndim == 1 else b
+    a, b = (_core._stored_operand(x, "matmul") for x in (a, b))
+    return _core._stored_matmul(a, b, None)[...].reshape(shape)
 
 
 def _applied(op: str) -> Callable[..., Any]:
@@ -53,14 +83,6 @@ def _operator(op: str, turned: bool = False) -> Callable[..., Any]:
         return _core._stored_apply(op, other, self) if turned else _core._stored_apply(op, self, other)
 
     return method
-
-
-def _reduced(which: str) -> Callable[..., Any]:
-    def reduction(x: StoredArray, axis: Any = None, *, keepdims: bool = False) -> _core.Array:
-        return _core._stored_reduce(which, x, axis, keepdims)
-
-    reduction.__name__ = which
-    return reduction
 
 
 def _transpose(x: StoredArray, axes: Any = None) -> StoredArray:
@@ -101,10 +123,9 @@ _functions |= {
     "acosh": _applied("arccosh"),
     "asinh": _applied("arcsinh"),
     "atanh": _applied("arctanh"),
-    "round": _applied("rint"),
+    "bitwise_not": _applied("invert"),
 }
-_functions |= {name: _reduced(name) for name in ("sum", "mean", "min", "max")}
-_functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": matmul, "sort": _sort}
+_functions |= _reductions.functions | {"matmul": matmul, "sort": _sort}
 _functions |= {"_cholesky": _core._stored_cholesky, "_inverse": _core._stored_inverse}  # of ts.linalg
 _functions |= {
     "_solve": _spectra.of_two("solve", _core._stored_solve),
@@ -112,11 +133,12 @@ _functions |= {
 }
 _functions |= _spectra.functions | _larger.like_functions | _transforms.functions
 _functions |= {"transpose": _transpose, "permute_dims": _transpose}
+_twins_by_name = _twins.complete(_functions)
 
 
 def twin(name: str) -> Callable[..., Any] | None:
     """The function for stored arrays of a name in ts."""
-    return _functions.get(name)
+    return _twins_by_name.get(name)
 
 
 def _ufunc(self: StoredArray, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -165,104 +187,16 @@ def _operators() -> dict[str, Any]:
     found |= {"__neg__": _applied("negative"), "__abs__": _applied("absolute"), "__invert__": _applied("invert")}
     found["__matmul__"] = lambda self, other: matmul(self, other)
     found["__rmatmul__"] = lambda self, other: matmul(other, self)
-    found |= {"__getitem__": _keys.get, "__setitem__": _keys.set_, "__len__": _length}
+    found |= {"__getitem__": _keys.get, "__setitem__": _keys.set_, "__len__": _length, "__bool__": _members.truth}
+    found |= {f"__{kind.__name__}__": _members.number(kind) for kind in (int, float, complex)}
+    found["__index__"] = lambda self: operator.index(_members.only(self))
     return found | {"__array__": _to_numpy, "__array_ufunc__": _ufunc, "__reduce__": _reduced_to_path}
-
-
-class _Methods:
-    """Members of StoredArray that are other functions by a name of their own."""
-
-    def sum(self: Any, axis: Any = None, *, keepdims: bool = False) -> _core.Array:
-        """The sum over all axes or some, in memory; what it is over is read once.
-
-        >>> ts.stored.ones((2, 3)).sum(axis=0).tolist()
-        [2.0, 2.0, 2.0]
-        """
-        return _core._stored_reduce("sum", self, axis, keepdims)
-
-    def mean(self: Any, axis: Any = None, *, keepdims: bool = False) -> _core.Array:
-        """The mean over all axes or some.
-
-        >>> ts.stored.ones((2, 3)).mean().item()
-        1.0
-        """
-        return _core._stored_reduce("mean", self, axis, keepdims)
-
-    def min(self: Any, axis: Any = None, *, keepdims: bool = False) -> _core.Array:
-        """The smallest element over all axes or some.
-
-        >>> ts.stored.array([3, 1, 2]).min().item()
-        1
-        """
-        return _core._stored_reduce("min", self, axis, keepdims)
-
-    def max(self: Any, axis: Any = None, *, keepdims: bool = False) -> _core.Array:
-        """The largest element over all axes or some.
-
-        >>> ts.stored.array([3, 1, 2]).max().item()
-        3
-        """
-        return _core._stored_reduce("max", self, axis, keepdims)
-
-    def conj(self: Any) -> StoredArray:
-        """The complex conjugate, as a formula.
-
-        >>> ts.stored.array([1 + 2j]).conj()[0].item()
-        (1-2j)
-        """
-        return _core._stored_apply("conj", self)
-
-    def astype(self: Any, dtype: Any) -> StoredArray:
-        """The elements in another dtype, as a formula.
-
-        >>> str(ts.stored.ones(3).astype("int8").dtype)
-        'int8'
-        """
-        return self._as(dtype)
-
-    def item(self: Any) -> Any:
-        """The only element, as a number of Python.
-
-        >>> ts.stored.array([[7]]).item()
-        7
-        """
-        return self._whole().item()
-
-    def numpy(self: Any) -> Any:
-        """All elements in memory, as an array of NumPy.
-
-        >>> ts.stored.ones(2).numpy().tolist()
-        [1.0, 1.0]
-        """
-        return self._whole().numpy()
-
-    def explain(self: Any, operation: str = "sum", axis: Any = None) -> str:
-        """What a reduction over this array reads and holds; `ts.stored.explain` tells it of any call.
-
-        >>> print(ts.stored.ones((2, 3)).explain("max").splitlines()[0])
-        max: (2, 3) float64 over axes (0, 1)
-        """
-        return _core._stored_explain(operation, self, axis)
-
-    @property
-    def T(self: Any) -> StoredArray:  # noqa: N802
-        """A copy on disk with the axes in reverse order."""
-        return self.transpose()
-
-    @property
-    def real(self: Any) -> StoredArray:
-        """The real part, as a formula."""
-        return _core._stored_apply("real", self)
-
-    @property
-    def imag(self: Any) -> StoredArray:
-        """The imaginary part, as a formula."""
-        return _core._stored_apply("imag", self)
 
 
 def complete() -> None:
     """Gives the class its operators and methods."""
-    methods = {name: member for name, member in vars(_Methods).items() if not name.startswith("_")}
+    methods = {name: member for name, member in vars(_members.Members).items() if not name.startswith("_")}
     whole = {"_whole": lambda self: self._read([0] * self.ndim, self.shape), "_hermitian": _transforms.hermitian}
+    whole["local"] = property(lambda self: self)  # for functions that ts shares with ts.dist
     for name, member in (_operators() | methods | whole).items():
         setattr(StoredArray, name, member)

@@ -208,7 +208,7 @@ def test_products_under_budgets_are_exact(dtype, budget, tmp_path):
 def test_functions_without_a_twin_refuse_and_say_so():
     s = ts.stored.zeros((3, 3))
     for call in (lambda: ts.cumsum(s), lambda: ts.asarray(s), lambda: ts.Toeplitz(s[:, 0], s, "X", ("X",))):
-        with pytest.raises((TypeError, ValueError), match="StoredArray"):
+        with pytest.raises((TypeError, ValueError), match="StoredArray|an array on disk"):
             call()
 
 
