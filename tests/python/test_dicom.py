@@ -165,7 +165,7 @@ def test_the_same_image_makes_the_same_files(pydicom, rng, tmp_path):
 
 def test_extremes(pydicom, tmp_path):
     im.save_dicom(tmp_path / "x.dcm", np.full((2, 3), -32768, np.int16))
-    np.testing.assert_allclose(im.load_dicom(tmp_path / "x.dcm")[0], 32768, rtol=1e-4)
+    np.testing.assert_allclose(im.load_dicom(tmp_path / "x.dcm")[0], -32768, rtol=1e-4)
     for value in (0.0, 1e-30, 1e30):
         im.save_dicom(tmp_path / "x.dcm", np.full((2, 3), value))
         np.testing.assert_allclose(im.load_dicom(tmp_path / "x.dcm")[0], value, rtol=1e-4)
