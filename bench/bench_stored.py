@@ -84,9 +84,10 @@ def bench_algebra(folder, disk):
     a, b = rng.standard_normal((SIDE, SIDE)), rng.standard_normal((SIDE, SIDE))
     sides = rng.standard_normal((SIDE, 64))
     symmetric = a + a.T + 4 * SIDE * np.eye(SIDE)
-    A, B, S, R = (
-        ts.stored.array(x, os.path.join(folder, n)) for x, n in zip((a, b, symmetric, sides), "ABSR", strict=True)
-    )
+    with ts.memory_budget(host=ts.memory_stats("cpu")["in_use"] + a.nbytes // 8):  # which their tiles are cut for
+        A, B, S, R = (
+            ts.stored.array(x, os.path.join(folder, n)) for x, n in zip((a, b, symmetric, sides), "ABSR", strict=True)
+        )
     n, size = f"{SIDE}", a.nbytes
     product = lambda: (A @ B).compute()  # noqa: E731
     beside_memory(f"matmul {n}, 1/8", product, lambda: np.matmul(a, b), 3 * size, 2 * size // 8, disk, 0.9)
