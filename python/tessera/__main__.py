@@ -8,13 +8,11 @@ import sys
 from collections.abc import Sequence
 
 from . import Error
-from . import __version__ as _version
 from ._shell import SHELLS
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tessera", description="Named linear operators, arrays and plans.")
-    parser.add_argument("--version", action="version", version=_version, help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     doctor = commands.add_parser("doctor", help="look at this installation and this machine, and give advice")
     doctor.add_argument("--json", action="store_true", help="for programs: every finding as JSON")
@@ -86,7 +84,8 @@ def _bench(quick: bool) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the status of the process."""
-    options = _parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(["version"] if words == ["--version"] else words)
     try:
         return _run(options)
     except Error as error:  # a sentence, for example about a variable that cannot be read
