@@ -5,10 +5,11 @@ fewer, once for all kinds of arrays."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from ._functions import Functions, T, known_axis
 from ._standard import Standard
+from ._tessera import StoredArray
 
 _ORDER = "buifc"  # a kind is cast to those behind it
 
@@ -185,4 +186,6 @@ class Keywords(Functions[T]):
         >>> ts.round([0.5, 1.5, 2.4]).tolist(), ts.round([2.345], 1).tolist()
         ([0.0, 2.0, 2.0], [2.3])
         """
+        if isinstance(x, StoredArray):
+            return cast(T, x.round(decimals, out))
         return self._into(Standard(self._home, self._kind).round(x, decimals), out, "round")

@@ -37,8 +37,8 @@ _Axes = int | Sequence[int]
 
 
 def _here(result: Any) -> Any:
-    """Results as local arrays; those of several parts keep their kind."""
-    return type(result)(map(_here, result)) if isinstance(result, (tuple, list)) else result.local
+    """Results as local arrays; those of several parts keep their kind, and arrays on disk stay there."""
+    return type(result)(map(_here, result)) if isinstance(result, (tuple, list)) else getattr(result, "local", result)
 
 
 def _target(x: Any, who: str) -> Any:

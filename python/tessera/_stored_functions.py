@@ -197,6 +197,5 @@ def complete() -> None:
     """Gives the class its operators and methods."""
     methods = {name: member for name, member in vars(_members.Members).items() if not name.startswith("_")}
     whole = {"_whole": lambda self: self._read([0] * self.ndim, self.shape), "_hermitian": _transforms.hermitian}
-    whole["local"] = property(lambda self: self)  # for functions that ts shares with ts.dist
     for name, member in (_operators() | methods | whole).items():
         setattr(StoredArray, name, member)

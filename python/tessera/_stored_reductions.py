@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _tessera as _core
+from ._stored_twins import refused
 from ._tessera import StoredArray
 
 _Axes = int | Sequence[int] | None
@@ -141,6 +142,8 @@ def clip(x: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:  # n
 
 def round_(x: StoredArray, decimals: int = 0, out: Any = None) -> Any:
     """A formula; integers are what they were."""
+    if x.dtype.kind == "c":
+        raise refused("round", x)
     if x.dtype.kind not in "fc" and decimals >= 0:
         return into(x, out, "round")
     found = _core._stored_apply("rint", x) if decimals == 0 else _decimals(x, 10.0 ** abs(decimals), decimals > 0)

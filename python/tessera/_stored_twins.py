@@ -24,8 +24,6 @@ _hidden |= {"_solveh_banded": "solveh_banded", "_cholesky_factor": "cholesky"}
 # Of matrices of a form a copy with all of its numbers is what these work on.
 _of_dense = {"_cholesky", "_inverse", "_solve", "_solve_triangular", "_qr", "_svd_of", "_svdvals", "_lstsq", "_pinv"}
 _of_dense |= {"_norm", "norm"}
-# Functions of Python's that do with an array on disk what they do with one in memory.
-_written_for_all = {"round"}
 
 
 def refused(who: str, x: Any) -> Exception:
@@ -57,10 +55,7 @@ def _asked_for(otherwise: str) -> str:
 
 def _converting(name: str) -> Callable[..., Any]:
     def call(*args: Any, **options: Any) -> Any:
-        who, x = _asked_for(name), _first(args, options)
-        if who in _written_for_all and isinstance(x, StoredArray) and x.dtype.kind != "c":
-            return x
-        raise refused(who, x)
+        raise refused(_asked_for(name), _first(args, options))
 
     return call
 
