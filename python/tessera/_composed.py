@@ -174,24 +174,31 @@ class Composed(Functions[T]):
         same = self._home.equal(a, b)
         return bool(self._home.all(same | (self._home.isnan(a) & self._home.isnan(b)) if equal_nan else same))
 
-    def nan_to_num(self, x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> T:
-        """Numbers in place of NaNs and infinities: the largest of the dtype unless told.
+    def nan_to_num(
+        self, x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    ) -> T:
+        """Numbers in place of NaNs and infinities: the largest of the dtype unless told. With ``copy=False`` they are
+        written into an array that is given, which is returned.
 
         >>> ts.nan_to_num([ts.nan, 1.0, ts.inf], posinf=9.0).tolist()
         [0.0, 1.0, 9.0]
         """
-        x = self._array(x)
+        given, x = x, self._array(x)
         if x.dtype.kind not in "fc":
-            return x.copy()
+            return x.copy() if copy or x is not given else x
         if x.dtype.kind == "c":
-            y = x.copy()
-            y.real[...], y.imag[...] = (self.nan_to_num(p, nan, posinf, neginf) for p in (x.real, x.imag))
+            y = x.copy() if copy or x is not given else x
+            y.real[...], y.imag[...] = (self.nan_to_num(p, True, nan, posinf, neginf) for p in (x.real, x.imag))
             return y
         top = finfo(x.dtype).max
         home = self._home
         y = home.where(home.isnan(x), nan, x)
         y = home.where(y == float("inf"), top if posinf is None else posinf, y)
-        return home.where(y == float("-inf"), -top if neginf is None else neginf, y)
+        y = home.where(y == float("-inf"), -top if neginf is None else neginf, y)
+        if copy or x is not given:
+            return y
+        x[...] = y
+        return x
 
     def isin(
         self,

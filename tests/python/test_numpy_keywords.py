@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's further arguments beside NumPy: initial=, where=, out=, mode=, method=, weights=, equal_nan=, pad's modes."""
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -319,3 +321,59 @@ def test_kinds_of_sorts(kind, rng, device):
     check(mine.argsort(kind=kind), x.argsort(kind="stable"))
     mine.sort(axis=0, kind=kind)
     check(mine, np.sort(x, 0))
+
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+HOMES = [(ts, np), (ts.linalg, np.linalg), (ts.fft, np.fft), (ts.dist, np), (ts.dist.linalg, np.linalg)]
+# Where a name that NumPy has too lies elsewhere: no retstep=, out= or order= comes before it, or device= and split= do.
+ELSEWHERE = {
+    "linspace": {"dtype"},
+    "array": {"dtype"},
+    **dict.fromkeys(["empty_like", "full_like", "ones_like", "zeros_like"], {"shape"}),
+    **dict.fromkeys(["median", "percentile", "ptp", "quantile"], {"keepdims"}),
+    **{f"nan{name}": {"keepdims"} for name in "max mean median min percentile prod quantile sum".split()},
+    **dict.fromkeys(["nanstd", "nanvar"], {"ddof", "keepdims"}),
+}
+
+
+def positional(f):
+    try:
+        return [p.name for p in inspect.signature(f).parameters.values() if p.kind in POSITIONAL]
+    except (TypeError, ValueError):
+        return []
+
+
+@pytest.mark.parametrize("home,other", HOMES, ids=lambda home: home.__name__)
+def test_positions_are_those_of_numpy(home, other):
+    """A parameter that NumPy knows by the same name is at the same place among those given by position."""
+    compared = 0
+    for name in dir(home):
+        ours, theirs = getattr(home, name), getattr(other, name, None)
+        if name.startswith("_") or isinstance(ours, type) or not callable(ours) or not callable(theirs):
+            continue
+        mine, known = positional(ours), positional(theirs)
+        compared += bool(mine and known)
+        moved = {p for i, p in enumerate(mine) if p in known and known.index(p) != i}
+        assert moved <= ELSEWHERE.get(name, set()), f"{home.__name__}.{name}: {mine}, NumPy has {known}"
+    assert compared > 10
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int16"])
+def test_nan_to_num_copies_or_writes_in_place(dtype, device):
+    x = np.array([[1, 2, 3], [4, 5, 6]], dtype)
+    if dtype != "int16":
+        x[0] = np.nan, np.inf, -np.inf
+    for args in ((), (True,), (False,), (True, 7.0), (False, 7.0, 8.0, 9.0)):
+        for part in (np.s_[:], np.s_[:, ::2]):
+            theirs, ours = x.copy()[part], on(device, x.copy())[part]
+            want, got = np.nan_to_num(theirs, *args), ts.nan_to_num(ours, *args)
+            check(got, want)
+            check(ours, theirs)
+            assert (got is ours) == (want is theirs)
+    split = ts.dist.array(x, split=0)
+    got = ts.dist.nan_to_num(split, True, 7.0)
+    assert np.array_equal(got.numpy(), np.nan_to_num(x, True, 7.0)) and got is not split
+    assert np.array_equal(split.numpy(), x, equal_nan=True)
+    assert ts.dist.nan_to_num(split, False, 7.0) is split
+    assert np.array_equal(split.numpy(), np.nan_to_num(x, True, 7.0))
+    assert np.array_equal(ts.nan_to_num([np.nan, 1.0], False).numpy(), [0, 1])

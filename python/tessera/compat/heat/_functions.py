@@ -246,7 +246,7 @@ def nan_to_num(a: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None,
     >>> ht.nan_to_num([ht.nan, 1.0]).tolist()
     [0.0, 1.0]
     """
-    return into(out, call(_dist.nan_to_num, _array(a), nan, posinf, neginf))
+    return into(out, call(_dist.nan_to_num, _array(a), True, nan, posinf, neginf))
 
 
 def _accumulate(name: str, a: Any, axis: int, dtype: Any, out: Any) -> Any:
