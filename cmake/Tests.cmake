@@ -122,10 +122,15 @@ endforeach()
 if(TARGET tessera_test_kernels AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   foreach(instructions base avx2)
     add_test(NAME tessera_test_kernels_${instructions} COMMAND tessera_test_kernels --gtest_brief=1
-      --gtest_filter=Elementwise*:Reduce*:Scan*:Copy*:Cast*:Nonzero*:Gather*:Scatter*:Sort*)
+      --gtest_filter=Elementwise*:Reduce*:Scan*:Copy*:Cast*:Nonzero*:Gather*:Scatter*:Sort*:Fft*:*SmoothLines*:*OwnPlans*)
     set_tests_properties(tessera_test_kernels_${instructions} PROPERTIES TIMEOUT 3600 COST 100
       ENVIRONMENT TESSERA_INSTRUCTIONS=${instructions})
   endforeach()
+endif()
+# Transforms by FFTW, which nothing takes unasked.
+if(TARGET tessera_test_kernels AND TESSERA_FFTW AND FFTW3F_LIBRARY)
+  add_test(NAME tessera_test_kernels_fftw COMMAND tessera_test_kernels --gtest_brief=1 --gtest_filter=Fft*)
+  set_tests_properties(tessera_test_kernels_fftw PROPERTIES TIMEOUT 3600 ENVIRONMENT TESSERA_FFT=fftw)
 endif()
 if(TARGET tessera_test_comm)  # the lane over NCCL, which is part of the CUDA plug-in, over a stand-in
   add_library(tessera_nccl_stand_in MODULE ${tests_root}/nccl/stand_in.cpp)

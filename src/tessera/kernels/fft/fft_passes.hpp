@@ -6,8 +6,8 @@
 // they lie. So plans depend on lengths only, not on strides or addresses, any layout works, columns
 // never thrash the cache, and complex_to_real destroys only buffers. Batches of small transforms
 // are spread slice by slice, large ones pass by pass. Dense slices that fit the cache go to FFTW
-// whole, where it can measure how to do them best. Lengths that smooth_lines.hpp does faster go
-// through its passes instead of plans.
+// whole, where its plans are asked for and it can measure how to do them best. Else most lengths go
+// through the passes of smooth_lines.hpp instead of plans.
 // Note [long lines]: a single line of rows * columns points that no cache holds takes two passes
 // over its elements instead of many: transforms down the columns into other memory, rows of which
 // are multiplied by roots of unity (turns.hpp) and transformed, and become columns of the result.

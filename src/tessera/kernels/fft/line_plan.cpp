@@ -25,14 +25,6 @@ struct Cache {
   i64 clock = 0;
 };
 
-// FFTW has code for the wide registers of x86-64, our passes use 16 bytes: they are as quick or up to
-// twice as quick elsewhere (bench/README.md).
-#if defined(__x86_64__)
-constexpr bool fftw_is_faster = true;
-#else
-constexpr bool fftw_is_faster = false;
-#endif
-
 bool chosen() {
   const char* asked = std::getenv("TESSERA_FFT");
   const std::string_view word = asked ? asked : "";
@@ -40,7 +32,7 @@ bool chosen() {
                          "\"; it can be \"own\" or \"fftw\"");
   require<ArgumentError>(word != "fftw" || built_with_fftw,
                          "TESSERA_FFT is \"fftw\", and the library was built without FFTW");
-  return word == "fftw" || (word.empty() && built_with_fftw && fftw_is_faster);
+  return word == "fftw";
 }
 
 }  // namespace

@@ -6,187 +6,140 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/kernels/fft/line_plan.hpp"
-#include "tessera/kernels/fft/register_passes.hpp"
+#include "tessera/kernels/fft/register_lines.hpp"
 #include "tessera/kernels/fft/turns.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
+namespace {
+
+#if defined(__x86_64__)
+int widest_register() { return host_instructions() == Instructions::base ? 16 : 32; }
+#else
+constexpr int widest_register() { return 16; }
+#endif
+
+}  // namespace
 
 template <class R>
-std::vector<int> SmoothLines<R>::radices_of(i64 points) {
+std::vector<int> SmoothLines<R>::radices_of(i64 points, int bytes) {
   if (points >= 2 && points <= longest_pass) return {static_cast<int>(points)};
   std::vector<int> radices;
   i64 odd = points, two = 1;
   for (; odd > 0 && odd % 2 == 0; odd /= 2) two *= 2;
-  // Eights while more than a four is left over, and fours: 32 is 8 * 4, 128 is 8 * 4 * 4.
+  // Eights while more than a four is left over, and fours: 32 is 8 * 4, 128 is 8 * 4 * 4. An eight
+  // first fills registers of eight floats.
+  const bool eight_first = bytes / static_cast<int>(sizeof(R)) == 8;
   for (; two > 1; two /= radices.back())
-    radices.push_back(two == 2 ? 2 : two % 8 == 0 && two != 16 ? 8 : 4);
+    radices.push_back(two == 2                                                          ? 2
+                      : two % 8 == 0 && (two != 16 || (eight_first && radices.empty())) ? 8
+                                                                                        : 4);
   for (int radix = 3; odd > 1 && radix <= largest_factor; radix += 2)
     for (; odd % radix == 0; odd /= radix) radices.push_back(radix);
   if (odd != 1) radices.clear();
   return radices;
 }
 
+// Lines of 2 or 3 floats would leave the widest registers half empty.
 template <class R>
-SmoothLines<R>::SmoothLines(i64 points) : points_(points), radices_(radices_of(points)) {
-  require<ArgumentError>(!radices_.empty(), "fft: no passes for ", points, " points");
-  for (int radix : radices_) {
-    std::vector<R>& roots = roots_.emplace_back();
+SmoothLines<R>::SmoothLines(i64 points)
+    : bytes_(points * 2 * static_cast<i64>(sizeof(R)) < widest_register() ? 16
+                                                                          : widest_register()) {
+  LineTables<R>& t = tables_;
+  t.points = points;
+  t.radices = radices_of(points, bytes_);
+  require<ArgumentError>(!t.radices.empty(), "fft: no passes for ", points, " points");
+  for (int radix : t.radices) {
+    std::vector<R>& roots = t.roots.emplace_back();
     for (int j = 0; radix > longest_pass && j < radix; ++j) {
       const auto [re, im] = root_of_unity(j, radix);
       roots.insert(roots.end(), {static_cast<R>(re), static_cast<R>(-im)});
     }
   }
   i64 n = points;
-  for (std::size_t i = 0; i + 1 < radices_.size(); ++i) {
-    const int radix = radices_[i];
-    std::vector<R>& t = turns_.emplace_back();
+  for (std::size_t i = 0; i + 1 < t.radices.size(); ++i) {
+    const int radix = t.radices[i];
+    std::vector<R>& turns = t.turns.emplace_back();
     for (i64 p = 0; p < n / radix; ++p)
       for (int k = 1; k < radix; ++k)
-        for (double part : root_of_unity(p * k, n)) t.push_back(static_cast<R>(part));
+        for (double part : root_of_unity(p * k, n)) turns.push_back(static_cast<R>(part));
     n /= radix;
   }
-  const int radix = radices_[0];
+  if (points <= longest_pass || t.radices.size() < 2) return;
+  const int radix = t.radices[0];
   const i64 m = points / radix;
-  dense_ = points > longest_pass && radices_.size() > 1 && radix % lanes<R> == 0 && m >= lanes<R>;
-  for (i64 b = 0; dense_ && b * lanes<R> < m; ++b)
+  for (int bytes = 16; bytes <= bytes_; bytes *= 2)
+    if (const int width = bytes / static_cast<int>(sizeof(R)); radix % width == 0 && m >= width)
+      dense_bytes_ = bytes;
+  if (dense_bytes_ == 0) return;
+  const int width = dense_bytes_ / static_cast<int>(sizeof(R));
+  for (i64 b = 0; b * width < m; ++b)
     for (int k = 1; k < radix; ++k)
       for (std::size_t part : {0, 1})
-        for (int l = 0; l < lanes<R>; ++l)
-          line_turns_.push_back(
-              static_cast<R>(root_of_unity((first_of_step<R>(b, m) + l) * k, points)[part]));
-}
-
-// All passes but the first, whose results are in `a`. Gives the buffer that is not read last.
-template <class R>
-template <class Out>
-R* SmoothLines<R>::rest(i64 step, i64 registers, const Out& out, R* a, R* b) const {
-  i64 n = points_ / radices_[0];
-  const i64 width = 2 * lanes<R>;
-  for (std::size_t i = 1; i + 1 < radices_.size(); ++i) {
-    n /= radices_[i];
-    pass<false>(radices_[i], roots_[i], n, step * registers, 1, turns_[i].data(),
-                Buffer<R>{a, width}, Buffer<R>{b, width});
-    std::swap(a, b);
-    step *= radices_[i];
-  }
-  pass<true>(radices_.back(), roots_.back(), 1, step, registers, static_cast<const R*>(nullptr),
-             Buffer<R>{a, width * registers}, out(b));
-  return b;
+        for (int l = 0; l < width; ++l) {
+          const int neighbour = dense_bytes_ == 16 ? l : neighbour_in_lane<R, 32>(l);
+          const i64 p = first_of_step(b, m, width) + neighbour;
+          t.line_turns.push_back(static_cast<R>(root_of_unity(p * k, points)[part]));
+        }
 }
 
 template <class R>
-template <class In, class Out>
-R* SmoothLines<R>::run_columns(i64 registers, const In& in, const Out& out, R* a, R* b) const {
-  pass<false>(radices_[0], roots_[0], points_ / radices_[0], 1, registers, turns_[0].data(), in,
-              Buffer<R>{a, 2 * lanes<R> * registers});
-  return rest(radices_[0], registers, out, a, b);
+i64 SmoothLines<R>::most_columns() const {
+  if (tables_.radices.size() < 2) return 0;
+  return lanes() * (tables_.points <= 128 ? 4 : tables_.points <= 4096 ? 2 : 1);
 }
 
-template <class R>
-template <bool Swap>
-void SmoothLines<R>::run_lines(i64 count, const C* from, i64 from_distance, C* to, i64 to_distance,
-                               R scale, R* scratch) const {
-  const R* const x = reinterpret_cast<const R*>(from);
-  R* const y = reinterpret_cast<R*>(to);
-  if (points_ <= longest_pass) {
-    if (count == column_step)
-      return short_lines<R, Swap>(points_, x, 2 * from_distance, y, 2 * to_distance, scale);
-    // Fewer lines than lanes, through a copy of as many.
-    const i64 line = 2 * points_;
-    R copy[2 * longest_pass * column_step] = {};
-    for (i64 l = 0; l < count; ++l) std::copy_n(x + 2 * l * from_distance, line, copy + l * line);
-    short_lines<R, Swap>(points_, copy, line, copy, line, scale);
-    for (i64 l = 0; l < count; ++l) std::copy_n(copy + l * line, line, y + 2 * l * to_distance);
-    return;
-  }
-  if (!dense_) {
-    const LaneSource<R, Swap> in{x, 2 * from_distance, count};
-    const LaneTarget<R, Swap> out{y, 2 * to_distance, count, scale};
-    if (radices_.size() == 1)
-      return odd_pass<R, true>(radices_[0], roots_[0].data(), 1, 1, 1,
-                               static_cast<const R*>(nullptr), in, out);
-    run_columns(
-        1, in, [&](R*) { return out; }, scratch, scratch + 2 * points_ * column_step);
-    return;
-  }
-  const Source<R, Swap> in{x, 2, 2 * from_distance};
-  const Target<R, Swap> out{y, 2 * column_step, 2 * to_distance, scale};
-  const i64 m = points_ / radices_[0];
-  if (radices_[0] == 8)
-    line_pass<R, 8>(m, count, line_turns_.data(), in, scratch);
-  else if (radices_[0] == 4)
-    line_pass<R, 4>(m, count, line_turns_.data(), in, scratch);
-  else if constexpr (lanes<R> == 2)
-    line_pass<R, 2>(m, count, line_turns_.data(), in, scratch);
-  rest(
-      radices_[0] / column_step, count, [&](R*) { return out; }, scratch,
-      scratch + 2 * points_ * count);
+// Calls `run` with what works on registers of 16 and of 32 bytes; hosts that have none of the latter
+// are built without.
+template <class R, class Run>
+void on_width(int bytes, const LineTables<R>& tables, const Run& run) {
+#if defined(__x86_64__)
+  if (bytes == 32) return run(RegisterLines<R, 32>{tables});
+#endif
+  run(RegisterLines<R, 16>{tables});
 }
 
 template <class R>
 void SmoothLines<R>::lines(i64 count, const C* from, i64 from_distance, C* to, i64 to_distance,
                            int sign, R scale, R* scratch) const {
-  if (sign < 0)
-    run_lines<false>(count, from, from_distance, to, to_distance, scale, scratch);
-  else
-    run_lines<true>(count, from, from_distance, to, to_distance, scale, scratch);
+  if (dense_bytes_ > 0)
+    return on_width(dense_bytes_, tables_, [&](const auto& l) {
+      l.dense_lines(count, from, from_distance, to, to_distance, sign, scale, scratch);
+    });
+  // A few lines leave half of the widest registers empty.
+  on_width(count <= column_step ? 16 : bytes_, tables_, [&](const auto& l) {
+    l.lines_in_lanes(count, from, from_distance, to, to_distance, sign, scale, scratch);
+  });
 }
 
 template <class R>
 void SmoothLines<R>::columns(i64 count, const C* from, i64 from_step, C* to, i64 to_step, int sign,
                              R scale, R* scratch) const {
-  auto run = [&]<bool Swap>() {
-    run_columns(
-        count / column_step,
-        Source<R, Swap>{reinterpret_cast<const R*>(from), 2 * from_step, 2 * column_step},
-        [&](R*) {
-          return Target<R, Swap>{reinterpret_cast<R*>(to), 2 * to_step, 2 * column_step, scale};
-        },
-        scratch, scratch + 2 * points_ * count);
-  };
-  sign < 0 ? run.template operator()<false>() : run.template operator()<true>();
-}
-
-template <class R>
-template <bool Swap>
-void SmoothLines<R>::run_filter(i64 registers, const C* from, i64 from_step,
-                                const ColumnWeight<R>& weight, C* to, i64 to_step, R scale,
-                                R* scratch) const {
-  R* const other = scratch + 2 * points_ * registers * lanes<R>;
-  const i64 width = 2 * lanes<R> * registers;
-  const Source<R, Swap> in{reinterpret_cast<const R*>(from), 2 * from_step, 2 * column_step};
-  R* filled = nullptr;
-  auto there = [&]<class W, bool Same>(const W* w) {
-    filled = run_columns(
-        registers, in,
-        [&](R* b) {
-          return Weighted<R, W, Same>{{b, width}, w, weight.step, R(Swap ? -1 : 1)};
-        },
-        scratch, other);
-  };
-  if (weight.real)
-    weight.inner ? there.template operator()<R, false>(weight.real)
-                 : there.template operator()<R, true>(weight.real);
-  else
-    weight.inner ? there.template operator()<C, false>(weight.complex)
-                 : there.template operator()<C, true>(weight.complex);
-  run_columns(
-      registers, Buffer<R>{filled, width},
-      [&](R*) {
-        return Target<R, !Swap>{reinterpret_cast<R*>(to), 2 * to_step, 2 * column_step, scale};
-      },
-      filled == scratch ? other : scratch, filled);
+  const i64 wide = count / lanes() * lanes();
+  if (wide > 0)
+    on_width(bytes_, tables_, [&](const auto& l) {
+      l.columns(wide, from, from_step, to, to_step, sign, scale, scratch);
+    });
+  if (wide < count)
+    RegisterLines<R, 16>{tables_}.columns(count - wide, from + wide, from_step, to + wide, to_step,
+                                          sign, scale, scratch);
 }
 
 template <class R>
 void SmoothLines<R>::filter_columns(i64 count, const C* from, i64 from_step,
                                     const ColumnWeight<R>& weight, C* to, i64 to_step, int sign,
                                     R scale, R* scratch) const {
-  const i64 registers = count / column_step;
-  if (sign < 0)
-    run_filter<false>(registers, from, from_step, weight, to, to_step, scale, scratch);
-  else
-    run_filter<true>(registers, from, from_step, weight, to, to_step, scale, scratch);
+  const i64 wide = count / lanes() * lanes();
+  if (wide > 0)
+    on_width(bytes_, tables_, [&](const auto& l) {
+      l.filter_columns(wide, from, from_step, weight, to, to_step, sign, scale, scratch);
+    });
+  if (wide == count) return;
+  ColumnWeight<R> rest = weight;
+  if (rest.real) rest.real += wide * weight.inner;
+  if (rest.complex) rest.complex += wide * weight.inner;
+  RegisterLines<R, 16>{tables_}.filter_columns(count - wide, from + wide, from_step, rest,
+                                               to + wide, to_step, sign, scale, scratch);
 }
 
 template class SmoothLines<float>;
@@ -202,11 +155,12 @@ std::shared_ptr<const SmoothLines<R>> smooth_lines(i64 points) {
   if (points > 4096) return std::make_shared<const SmoothLines<R>>(points);
   struct Known {
     std::mutex mutex;
-    std::map<i64, std::shared_ptr<const SmoothLines<R>>> of;
+    std::map<std::pair<int, i64>, std::shared_ptr<const SmoothLines<R>>>
+        of;  // by registers, points
   };
   static Known* known = new Known;  // leaked: outlives every transform
   std::lock_guard lock(known->mutex);
-  std::shared_ptr<const SmoothLines<R>>& slot = known->of[points];
+  std::shared_ptr<const SmoothLines<R>>& slot = known->of[{widest_register(), points}];
   if (!slot) slot = std::make_shared<const SmoothLines<R>>(points);
   return slot;
 }

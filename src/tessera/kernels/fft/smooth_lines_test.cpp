@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines and columns of many lengths against the defining sum, in memory with gaps that must stay as
-// they are; on processors that leave these lengths to FFTW as well.
+// they are, on registers of every width that the host has (TESSERA_INSTRUCTIONS).
 #include "tessera/kernels/fft/smooth_lines.hpp"
 
 #include <complex>
@@ -87,9 +87,11 @@ TYPED_TEST(SmoothLinesTest, HasProductsOfSmallPrimes) {
   EXPECT_EQ(smooth_lines<TypeParam>(64), smooth_lines<TypeParam>(64));
 }
 
-// Powers of two, other lengths whose dense lines fill registers, and lengths that do not.
+// Those of one pass, powers of two, other lengths whose dense lines fill registers, and lengths that
+// do not.
 std::vector<i64> lengths() {
   std::vector<i64> all;
+  for (i64 n = 2; n <= 15; ++n) all.push_back(n);
   for (i64 n = 16; n <= 4096; n *= 2) all.push_back(n);
   for (i64 n : {20, 36, 45, 48, 50, 68, 77, 100, 114, 125, 169, 240, 250, 308, 1001, 1536})
     all.push_back(n);
@@ -101,7 +103,7 @@ TYPED_TEST(SmoothLinesTest, DenseLines) {
   for (i64 n : lengths()) {
     const SmoothLines<TypeParam> lines(n);
     auto scratch = this->scratch_of(lines);
-    for (i64 count : {i64{1}, lines.most_lines()})
+    for (i64 count : {i64{1}, lines.most_lines() / 2 + 1, lines.most_lines()})
       for (int sign : {-1, 1}) {
         // Lines with gaps between them, none on a boundary of registers.
         const i64 far = n + 3, wide = n + 5;
@@ -166,7 +168,10 @@ TYPED_TEST(SmoothLinesTest, FiltersOfColumns) {
         for (i64 inner : {0, 1}) {
           const SmoothLines<TypeParam> lines(n);
           auto scratch = this->scratch_of(lines);
-          const i64 count = lines.most_columns(), step = count + 1, weight_step = 2 * count;
+          // Whole registers of the widest, and of the others after them.
+          const i64 most = lines.most_columns();
+          const i64 count = sign < 0 || most == lines.column_step ? most : most - lines.column_step;
+          const i64 step = count + 1, weight_step = 2 * count;
           const auto x = this->filled(n, count, step),
                      w = this->filled(n, weight_step, weight_step);
           std::vector<TypeParam> parts;

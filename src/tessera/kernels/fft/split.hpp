@@ -4,123 +4,214 @@
 // a product with i moves nothing and one with a number is four instructions. Loads and stores of
 // memory where the parts alternate, of buffers where a register of each alternates ("blocked"), and
 // the transforms of 2 to 15 of them. Private to the cpu's FFT.
-//   Split<float> x[4];  load_split(p, x[0]); ...  transform(x);   // forward, in natural order
+//   Split<float, 16> x[4];  x[0] = load_split<16>(p); ...  transform(x);   // forward, in natural order
 
 #include <numbers>
 
-#include "tessera/base/real_of.hpp"
+#include "tessera/kernels/fft/line_tables.hpp"
 #include "tessera/kernels/register.hpp"
 
 namespace tessera {
 
-template <class R>
+template <class R, int bytes>
 struct Split {
-  Register<R> re, im;
+  Register<R, bytes> re, im;
 };
 
-template <class R>
-TESSERA_INLINE Split<R> operator+(const Split<R>& a, const Split<R>& b) {
+template <class R, int bytes>
+TESSERA_INLINE Split<R, bytes> operator+(const Split<R, bytes>& a, const Split<R, bytes>& b) {
   return {a.re + b.re, a.im + b.im};
 }
-template <class R>
-TESSERA_INLINE Split<R> operator-(const Split<R>& a, const Split<R>& b) {
+template <class R, int bytes>
+TESSERA_INLINE Split<R, bytes> operator-(const Split<R, bytes>& a, const Split<R, bytes>& b) {
   return {a.re - b.re, a.im - b.im};
 }
-template <class R>
-TESSERA_INLINE Split<R> operator*(const Split<R>& a, const Split<R>& b) {
+template <class R, int bytes>
+TESSERA_INLINE Split<R, bytes> operator*(const Split<R, bytes>& a, const Split<R, bytes>& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-template <class R>
-TESSERA_INLINE Split<R> operator*(const Split<R>& a, const Register<R>& b) {
+template <class R, int bytes>
+TESSERA_INLINE Split<R, bytes> scaled(const Split<R, bytes>& a, const Register<R, bytes>& b) {
   return {a.re * b, a.im * b};
 }
-template <class R>
-TESSERA_INLINE Split<R> times_minus_i(const Split<R>& a) {
+template <class R, int bytes>
+TESSERA_INLINE Split<R, bytes> times_minus_i(const Split<R, bytes>& a) {
   return {a.im, -a.re};
 }
 // A forward transform of swapped parts, swapped again, is the backward one.
-template <class R>
-TESSERA_INLINE Split<R> swapped(const Split<R>& a) {
+template <class R, int bytes>
+TESSERA_INLINE Split<R, bytes> swapped(const Split<R, bytes>& a) {
   return {a.im, a.re};
 }
-
-template <class R>
-TESSERA_INLINE Split<R> load_blocked(const R* p) {
-  return {load_register(p), load_register(p + lanes<R>)};
-}
-template <class R>
-TESSERA_INLINE void store_blocked(R* p, const Split<R>& z) {
-  store_register<R>(p, z.re);
-  store_register<R>(p + lanes<R>, z.im);
+// A number with these parts in all lanes.
+template <int bytes, class R>
+TESSERA_INLINE Split<R, bytes> split_number(R re, R im) {
+  return {in_all_lanes<bytes>(re), in_all_lanes<bytes>(im)};
 }
 
-TESSERA_INLINE Split<float> load_split(const float* p) {
-  const Register<float> a = load_register(p), b = load_register(p + 4);
-  return {__builtin_shufflevector(a, b, 0, 2, 4, 6), __builtin_shufflevector(a, b, 1, 3, 5, 7)};
+template <int bytes, class R>
+TESSERA_INLINE Split<R, bytes> load_blocked(const R* p) {
+  return {load_register<bytes>(p), load_register<bytes>(p + lanes<R, bytes>)};
 }
-TESSERA_INLINE Split<double> load_split(const double* p) {
-  const Register<double> a = load_register(p), b = load_register(p + 2);
-  return {__builtin_shufflevector(a, b, 0, 2), __builtin_shufflevector(a, b, 1, 3)};
+template <class R, int bytes>
+TESSERA_INLINE void store_blocked(R* p, const Split<R, bytes>& z) {
+  store_register<R, bytes>(p, z.re);
+  store_register<R, bytes>(p + lanes<R, bytes>, z.im);
 }
-TESSERA_INLINE void store_split(float* p, const Split<float>& z) {
-  store_register<float>(p, __builtin_shufflevector(z.re, z.im, 0, 4, 1, 5));
-  store_register<float>(p + 4, __builtin_shufflevector(z.re, z.im, 2, 6, 3, 7));
+
+// Note [order of lanes] in line_tables.hpp. Shuffles of two registers, for each lane of the result a lane of the first, then of the second.
+template <class V>
+TESSERA_INLINE V even_lanes(const V& a, const V& b) {
+  if constexpr (sizeof(V) == 16 && sizeof(a[0]) == 4)
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+  else if constexpr (sizeof(V) == 16)
+    return __builtin_shufflevector(a, b, 0, 2);
+  else if constexpr (sizeof(a[0]) == 4)
+    return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14);
+  else
+    return __builtin_shufflevector(a, b, 0, 4, 2, 6);
 }
-TESSERA_INLINE void store_split(double* p, const Split<double>& z) {
-  store_register<double>(p, __builtin_shufflevector(z.re, z.im, 0, 2));
-  store_register<double>(p + 2, __builtin_shufflevector(z.re, z.im, 1, 3));
+template <class V>
+TESSERA_INLINE V odd_lanes(const V& a, const V& b) {
+  if constexpr (sizeof(V) == 16 && sizeof(a[0]) == 4)
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+  else if constexpr (sizeof(V) == 16)
+    return __builtin_shufflevector(a, b, 1, 3);
+  else if constexpr (sizeof(a[0]) == 4)
+    return __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+  else
+    return __builtin_shufflevector(a, b, 1, 5, 3, 7);
+}
+template <class V>
+TESSERA_INLINE V low_lanes(const V& a, const V& b) {  // of each half, in turn
+  if constexpr (sizeof(V) == 16 && sizeof(a[0]) == 4)
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  else if constexpr (sizeof(V) == 16)
+    return __builtin_shufflevector(a, b, 0, 2);
+  else if constexpr (sizeof(a[0]) == 4)
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+  else
+    return __builtin_shufflevector(a, b, 0, 4, 2, 6);
+}
+template <class V>
+TESSERA_INLINE V high_lanes(const V& a, const V& b) {
+  if constexpr (sizeof(V) == 16 && sizeof(a[0]) == 4)
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  else if constexpr (sizeof(V) == 16)
+    return __builtin_shufflevector(a, b, 1, 3);
+  else if constexpr (sizeof(a[0]) == 4)
+    return __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  else
+    return __builtin_shufflevector(a, b, 1, 5, 3, 7);
+}
+
+template <int bytes, class R>
+TESSERA_INLINE Split<R, bytes> load_split(const R* p) {
+  const Register<R, bytes> a = load_register<bytes>(p),
+                           b = load_register<bytes>(p + lanes<R, bytes>);
+  return {even_lanes(a, b), odd_lanes(a, b)};
+}
+template <class R, int bytes>
+TESSERA_INLINE void store_split(R* p, const Split<R, bytes>& z) {
+  store_register<R, bytes>(p, low_lanes(z.re, z.im));
+  store_register<R, bytes>(p + lanes<R, bytes>, high_lanes(z.re, z.im));
+}
+// Numbers one after the other, in the order of the lanes.
+template <int bytes, class R>
+TESSERA_INLINE Register<R, bytes> load_in_order(const R* p) {
+  const Register<R, bytes> a = load_register<bytes>(p);
+  if constexpr (bytes == 16)
+    return a;
+  else if constexpr (sizeof(R) == 4)
+    return __builtin_shufflevector(a, a, 0, 1, 4, 5, 2, 3, 6, 7);
+  else
+    return __builtin_shufflevector(a, a, 0, 2, 1, 3);
 }
 
 // As many registers as one has lanes: lane j of register i becomes lane i of register j.
-TESSERA_INLINE void transpose(Register<float>& a, Register<float>& b, Register<float>& c,
-                              Register<float>& d) {
-  const Register<float> x = __builtin_shufflevector(a, b, 0, 4, 2, 6),
-                        y = __builtin_shufflevector(a, b, 1, 5, 3, 7),
-                        z = __builtin_shufflevector(c, d, 0, 4, 2, 6),
-                        w = __builtin_shufflevector(c, d, 1, 5, 3, 7);
-  a = __builtin_shufflevector(x, z, 0, 1, 4, 5);
-  b = __builtin_shufflevector(y, w, 0, 1, 4, 5);
-  c = __builtin_shufflevector(x, z, 2, 3, 6, 7);
-  d = __builtin_shufflevector(y, w, 2, 3, 6, 7);
+template <class V>
+TESSERA_INLINE void transpose2(V& a, V& b) {  // of doubles
+  const V low = low_lanes(a, b), high = high_lanes(a, b);
+  a = low;
+  b = high;
 }
-TESSERA_INLINE void transpose(Register<float> (&x)[4]) { transpose(x[0], x[1], x[2], x[3]); }
-TESSERA_INLINE void transpose(Register<double> (&x)[2]) {
-  const Register<double> a = x[0], b = x[1];
-  x[0] = __builtin_shufflevector(a, b, 0, 2);
-  x[1] = __builtin_shufflevector(a, b, 1, 3);
+template <class V>
+TESSERA_INLINE void transpose4(V& a, V& b, V& c, V& d) {  // of floats, in each half
+  const V x = low_lanes(a, c), y = low_lanes(b, d), z = high_lanes(a, c), w = high_lanes(b, d);
+  a = low_lanes(x, y);
+  b = high_lanes(x, y);
+  c = low_lanes(z, w);
+  d = high_lanes(z, w);
 }
-TESSERA_INLINE void transpose(Split<float>* x) {
-  transpose(x[0].re, x[1].re, x[2].re, x[3].re);
-  transpose(x[0].im, x[1].im, x[2].im, x[3].im);
+template <class V>
+TESSERA_INLINE void exchange_halves(V& a, V& b) {
+  V x, y;
+  if constexpr (sizeof(a[0]) == 4) {
+    x = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+    y = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+  } else {
+    x = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    y = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  }
+  a = x;
+  b = y;
 }
-TESSERA_INLINE void transpose(Split<double>* x) {
-  const Split<double> a = x[0], b = x[1];
-  x[0] = {__builtin_shufflevector(a.re, b.re, 0, 2), __builtin_shufflevector(a.im, b.im, 0, 2)};
-  x[1] = {__builtin_shufflevector(a.re, b.re, 1, 3), __builtin_shufflevector(a.im, b.im, 1, 3)};
+template <class V, int width>
+TESSERA_INLINE void transpose(V (&x)[width]) {
+  constexpr int half = 16 / sizeof(x[0][0]);
+#pragma GCC unroll 2
+  for (int i = 0; i < width; i += half)
+    if constexpr (half == 4)
+      transpose4(x[i], x[i + 1], x[i + 2], x[i + 3]);
+    else
+      transpose2(x[i], x[i + 1]);
+  if constexpr (width > half) {
+#pragma GCC unroll 4
+    for (int i = 0; i < half; ++i) exchange_halves(x[i], x[i + half]);
+  }
+}
+// The same of complex numbers, before and after it in the order of lanes.
+template <class R, int bytes>
+TESSERA_INLINE void transpose(Split<R, bytes>* x) {
+  constexpr int width = lanes<R, bytes>;
+  Register<R, bytes> re[width], im[width];
+#pragma GCC unroll 8
+  for (int i = 0; i < width; ++i) {
+    re[i] = x[neighbour_in_lane<R, bytes>(i)].re;
+    im[i] = x[neighbour_in_lane<R, bytes>(i)].im;
+  }
+  transpose(re);
+  transpose(im);
+#pragma GCC unroll 8
+  for (int i = 0; i < width; ++i) {
+    x[neighbour_in_lane<R, bytes>(i)].re = re[i];
+    x[neighbour_in_lane<R, bytes>(i)].im = im[i];
+  }
 }
 
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[2]) {
-  const Split<R> a = x[0];
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[2]) {
+  const Split<R, bytes> a = x[0];
   x[0] = a + x[1];
   x[1] = a - x[1];
 }
-template <class R>
-TESSERA_INLINE void transform4(Split<R>& a, Split<R>& b, Split<R>& c, Split<R>& d) {
-  const Split<R> even = a + c, odd = a - c, sum = b + d, turned = times_minus_i(b - d);
+template <class R, int bytes>
+TESSERA_INLINE void transform4(Split<R, bytes>& a, Split<R, bytes>& b, Split<R, bytes>& c,
+                               Split<R, bytes>& d) {
+  const Split<R, bytes> even = a + c, odd = a - c, sum = b + d, turned = times_minus_i(b - d);
   a = even + sum;
   b = odd + turned;
   c = even - sum;
   d = odd - turned;
 }
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[4]) {
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[4]) {
   transform4(x[0], x[1], x[2], x[3]);
 }
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[8]) {
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[8]) {
   constexpr R h = static_cast<R>(0.70710678118654752440);  // sqrt(1/2)
-  Split<R> a = x[0], b = x[2], c = x[4], d = x[6], e = x[1], f = x[3], g = x[5], k = x[7];
+  Split<R, bytes> a = x[0], b = x[2], c = x[4], d = x[6], e = x[1], f = x[3], g = x[5], k = x[7];
   transform4(a, b, c, d);
   transform4(e, f, g, k);
   f = {(f.re + f.im) * h, (f.im - f.re) * h};
@@ -157,12 +248,12 @@ struct Roots {
 };
 
 // An odd number of points: sums and differences of the points j and Radix - j meet real numbers.
-template <class R, int Radix>
-TESSERA_INLINE void transform(Split<R> (&x)[Radix]) {
+template <class R, int bytes, int Radix>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[Radix]) {
   static_assert(Radix % 2 == 1);
   constexpr int half = Radix / 2;
   static constexpr Roots<Radix> roots;
-  Split<R> sum[half], difference[half], all = x[0];
+  Split<R, bytes> sum[half], difference[half], all = x[0];
 #pragma GCC unroll 8
   for (int j = 1; j <= half; ++j) {
     sum[j - 1] = x[j] + x[Radix - j];
@@ -171,11 +262,13 @@ TESSERA_INLINE void transform(Split<R> (&x)[Radix]) {
   }
 #pragma GCC unroll 8
   for (int k = 1; k <= half; ++k) {
-    Split<R> even = x[0], odd = {};
+    Split<R, bytes> even = x[0], odd = {};
 #pragma GCC unroll 8
     for (int j = 1; j <= half; ++j) {
-      even = even + sum[j - 1] * in_all_lanes(static_cast<R>(roots.cosine[j * k % Radix]));
-      odd = odd + difference[j - 1] * in_all_lanes(static_cast<R>(roots.sine[j * k % Radix]));
+      even = even +
+             scaled(sum[j - 1], in_all_lanes<bytes>(static_cast<R>(roots.cosine[j * k % Radix])));
+      odd = odd + scaled(difference[j - 1],
+                         in_all_lanes<bytes>(static_cast<R>(roots.sine[j * k % Radix])));
     }
     x[k] = even + odd;
     x[Radix - k] = even - odd;
@@ -184,10 +277,10 @@ TESSERA_INLINE void transform(Split<R> (&x)[Radix]) {
 }
 
 // A * B points: B transforms of A points, turns, A transforms of B points.
-template <int A, int B, class R>
-TESSERA_INLINE void transform_product(Split<R> (&x)[A * B]) {
+template <int A, int B, class R, int bytes>
+TESSERA_INLINE void transform_product(Split<R, bytes> (&x)[A * B]) {
   static constexpr Roots<A * B> roots;
-  Split<R> y[B][A];
+  Split<R, bytes> y[B][A];
 #pragma GCC unroll 8
   for (int j = 0; j < B; ++j) {
 #pragma GCC unroll 8
@@ -195,12 +288,12 @@ TESSERA_INLINE void transform_product(Split<R> (&x)[A * B]) {
     transform(y[j]);
 #pragma GCC unroll 8
     for (int k = 1; k < A && j > 0; ++k)
-      y[j][k] = y[j][k] * Split<R>{in_all_lanes(static_cast<R>(roots.cosine[j * k])),
-                                   in_all_lanes(static_cast<R>(-roots.sine[j * k]))};
+      y[j][k] = y[j][k] * split_number<bytes>(static_cast<R>(roots.cosine[j * k]),
+                                              static_cast<R>(-roots.sine[j * k]));
   }
 #pragma GCC unroll 8
   for (int k = 0; k < A; ++k) {
-    Split<R> z[B];
+    Split<R, bytes> z[B];
 #pragma GCC unroll 8
     for (int j = 0; j < B; ++j) z[j] = y[j][k];
     transform(z);
@@ -208,28 +301,28 @@ TESSERA_INLINE void transform_product(Split<R> (&x)[A * B]) {
     for (int j = 0; j < B; ++j) x[k + A * j] = z[j];
   }
 }
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[6]) {
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[6]) {
   transform_product<2, 3>(x);
 }
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[9]) {
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[9]) {
   transform_product<3, 3>(x);
 }
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[10]) {
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[10]) {
   transform_product<2, 5>(x);
 }
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[12]) {
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[12]) {
   transform_product<4, 3>(x);
 }
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[14]) {
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[14]) {
   transform_product<2, 7>(x);
 }
-template <class R>
-TESSERA_INLINE void transform(Split<R> (&x)[15]) {
+template <class R, int bytes>
+TESSERA_INLINE void transform(Split<R, bytes> (&x)[15]) {
   transform_product<3, 5>(x);
 }
 
