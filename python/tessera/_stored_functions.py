@@ -52,7 +52,7 @@ def _as_row(x: Any) -> Any:
     return _core._stored_apply("add", x, _core.zeros((1, 1), dtype=x.dtype))
 
 
-def _times_vector(a: Any, b: Any, path: Any) -> _core.Array:
+def _times_vector(a: Any, b: Any, path: Any) -> Any:
     if path is not None:
         raise _core.ArgumentError("matmul: a file at a path is for a product of two matrices, one operand has one axis")
     if a.shape[-1] != b.shape[0]:
