@@ -119,7 +119,8 @@ def check_casts(rng, d):
     dtype = str(rng.choice(DTYPES))
     text = f"{d.text}.astype({dtype})"
     low_high = None if kind(dtype) != "i" else limits(dtype)
-    ones = d.matrix.form == "Identity" and "*" not in d.text
+    # As whole numbers and bools, factors of 1 leave the Identity as it is.
+    ones = d.matrix.form == "Identity" and d.text.startswith(("Identity", "1 *", "True *"))
     impossible = (kind(d.dtype) == "c" and kind(dtype) in "if" and not ones) or (
         d.matrix.form == "AntiSymmetric" and (dtype in UNSIGNED or dtype == "bool")
     )
@@ -515,3 +516,18 @@ def test_factors_of_matrices_without_elements(shape, dtype):
                 str(abs(np.zeros(1, dtype)).dtype),
                 matrix.form,
             )
+
+
+@pytest.mark.parametrize("factor", [None, 1, True, 1.0, 2, -1, 0.5, 1j])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float32", "bfloat16", "complex64", "complex128"])
+def test_casts_of_scaled_identities(factor, dtype):
+    """A factor of 1 or True leaves the Identity, which every dtype holds; others make numbers that it may not hold."""
+    one = np.eye(3).astype(int).astype(object) if kind(dtype) == "i" else in_kind(np.eye(3), dtype)
+    d = Drawn(ts.matrix.Identity(3, dtype), one, np.eye(3, dtype=bool), dtype, f"Identity {dtype}")
+    if factor is not None:
+        made = times(d, factor)
+        if made is None:
+            return
+        d = Drawn(factor * d.matrix, made[1], d.has, made[0], f"{factor} * {d.text}")
+    for seed in range(60):
+        check_casts(np.random.default_rng(seed), d)
