@@ -132,11 +132,13 @@ class Law:
 
         def apply(comm):
             mine = ts.dist.array(x, split=axis, comm=comm)
-            return np.asarray(self.A(mine).numpy()), np.asarray(self.A.N(mine).numpy())
+            y = self.A(mine)
+            return tuple(np.asarray(part.numpy()) for part in (y, self.A.H(y), self.A.N(mine)))
 
         what = f"{self.label}: split {axis} over {ranks} ranks"
-        for y, n in ts.dist.run_ranks(ranks, apply):
+        for y, back, n in ts.dist.run_ranks(ranks, apply):
             same(ts.asarray(y), whole, self.d.double, what)
+            same(ts.asarray(back), self.back, self.d.double, f"adjoint, {what}")
             same_normal(ts.asarray(n), self.again, self.d.double, what)
         self.cuts += 1
 
