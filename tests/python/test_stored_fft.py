@@ -246,3 +246,34 @@ def test_a_killed_job_goes_on_with_the_same_bits(tmp_path, name, how):
         assert run()
     assert (tmp_path / "y.tiles").read_bytes() == wanted
     assert sorted(os.listdir(tmp_path)) == ["a.tiles", "y.tiles"]
+
+
+HUGE = [2**58, 2**61, 2**62, 2**63 - 1]
+SHORT = [(3,), (0,), (0, 4), (4, 0), (2, 3)]
+
+
+@pytest.mark.parametrize("name", LINES + PLANES)
+@pytest.mark.parametrize("shape", SHORT)
+def test_lengths_that_nothing_holds_are_refused(name, shape):
+    """Before anything is planned, whichever axis is padded, in every dtype, of arrays with and without elements."""
+    axes = len(shape)
+    if axes == 1 and name.endswith("2"):
+        return
+    for dtype in ("float32", "float64") if name in REAL else ("float32", "float64", "complex128"):
+        x = np.ones(shape, dtype)
+        for n in HUGE:
+            calls = [{"n": n, "axis": k} for k in range(axes)] if name in LINES else []
+            if name in PLANES:
+                calls = [{"s": (n,) * axes}] + [{"s": (2, n), "axes": (0, 1)}] * (axes == 2)
+            for options in calls:
+                with pytest.raises((ts.ShapeError, ts.OutOfMemory), match=r"63 bits can count|than any disk holds"):
+                    getattr(ts.stored, name)(x, **options)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lengths_larger_than_the_disk_are_refused(name):
+    for n in (2**45, 2**50):
+        for shape in ((3,), (4, 0)):
+            with pytest.raises(ts.Error) as e:
+                getattr(ts.stored, name)(np.ones(shape), n)
+            assert str(e.value)

@@ -2,6 +2,7 @@
 #include "tessera/streaming/transforms/transform_spec.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace tessera::streaming {
 namespace {
@@ -44,6 +45,26 @@ DType working_dtype_of(FftKind kind, DType dtype) {
   return small ? DType::f32 : DType::f64;
 }
 
+constexpr i64 most_countable = std::numeric_limits<i64>::max();
+
+// Far below what the sums of a plan can count, far above what any disk holds.
+constexpr i64 largest_store = i64{1} << 55;
+
+i64 counted(std::string_view who, i64 count, i64 by, const Shape& shape, DType dtype) {
+  require<ShapeError>(count <= most_countable / std::max<i64>(by, 1), who, ": an array of shape ",
+                      shape, " of ", name(dtype), " has more bytes than 63 bits can count");
+  return count * std::max<i64>(by, 1);
+}
+
+// Before anything is planned: plans multiply what they are given.
+void require_room(std::string_view who, const Shape& shape, DType dtype) {
+  i64 bytes = size_of(dtype);
+  for (const i64 side : shape) bytes = counted(who, bytes, side, shape, dtype);
+  require<OutOfMemory>(bytes <= largest_store || count_of(shape) == 0, who, ": an array of shape ",
+                       shape, " of ", name(dtype), " takes ", bytes_text(bytes),
+                       ": more than any disk holds");
+}
+
 }  // namespace
 
 std::string_view name(const Direction& d) {
@@ -67,6 +88,7 @@ TransformSpec transform_spec(const Direction& direction, const Shape& shape, DTy
                          "Shape and axes have different lengths: ", n ? n->size() : 0,
                          " sizes for ", along.size(), " axes");
   TransformSpec spec{.direction = direction, .in = shape, .out = shape};
+  const DType working = working_dtype_of(kind, dtype);
   Shape seen;
   i64 points = 1;
   for (const Asked& a : in_order(direction, along, n)) {
@@ -81,12 +103,14 @@ TransformSpec transform_spec(const Direction& direction, const Shape& shape, DTy
     if (std::find(seen.begin(), seen.end(), a.axis) == seen.end())
       spec.in[a.axis] = std::min(here, s.in);
     seen.push_back(a.axis);
+    spec.out[a.axis] = std::max(s.in, s.out);
+    require_room(who, spec.out, complex_of(working));
     spec.out[a.axis] = s.out;
-    points *= s.points;
+    points = counted(who, points, s.points, spec.out, complex_of(working));
     spec.stages.push_back(s);
   }
   spec.scale = fft_scale(norm, direction.sign, points);
-  spec.working = working_dtype_of(kind, dtype);
+  spec.working = working;
   spec.result = kind == FftKind::complex_to_real ? real_of(spec.working) : complex_of(spec.working);
   return spec;
 }
