@@ -524,3 +524,42 @@ def test_what_is_not_finite_has_no_finite_answer(rng, n, special):
         except ts.LinAlgError:
             continue
         assert not np.isfinite(values).any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(4, 2), (2, 5), (3, 3), (20, 7)])
+def test_lstsq_near_the_ends_of_the_range(rng, dtype, shape):
+    """A scale changes neither the rank nor, but for its inverse, the solution: of arrays, stacks, forms and parts."""
+    is_short = np.finfo(dtype).bits == 32
+    for low_rank in (False, True):
+        powers = (126, -105) if is_short else (1023, -960)  # exact, the rest of each number within the range
+        ends = [2.0**p for p in powers]
+        if low_rank:
+            ends += [1e38, 1e-37] if is_short else [1e308, 1e-308]
+        a = random(rng, *shape, dtype).astype(dtype)
+        a = np.ones(shape, dtype) if low_rank else a / (2 * length(a))
+        b = random(rng, shape[0], 2, dtype).astype(dtype)
+        b = b / (2 * length(b))
+        want = ts.linalg.lstsq(a, b)
+        tol = 1e4 * eps(a) * length(want.x.numpy())
+        for end in ends:
+            far = a * a.dtype.type(end)
+            forms = [far, ts.matrix.Dense(far), np.stack([far, far])]
+            for given in forms:
+                got = ts.linalg.lstsq(given, b)
+                assert int(np.max(np.asarray(got.rank))) == int(want.rank)
+                below(length(wide(got.x.numpy()) * end - wide(want.x.numpy())), tol, f"scale {end}")
+            got = ts.dist.linalg.lstsq(ts.dist.array(far, split=0), ts.dist.array(b, split=0))
+            assert int(got.rank) == int(want.rank)
+            below(length(wide(got.x.numpy()) * end - wide(want.x.numpy())), tol, f"distributed, scale {end}")
+            # right sides as large or small as the matrix, beside a matrix of ordinary numbers in the same stack
+            got = ts.linalg.lstsq(np.stack([far, a]), np.stack([b * b.dtype.type(end) / 4, b]))
+            below(length(wide(got.x.numpy()[0]) * 4 - wide(want.x.numpy())), tol, f"both of scale {end}")
+            below(length(wide(got.x.numpy()[1]) - wide(want.x.numpy())), tol, f"beside scale {end}")
+    assert not ts.linalg.lstsq(np.zeros(shape, dtype), b).x.numpy().any()
+
+
+def test_lstsq_of_huge_equal_elements_is_that_of_numpy():
+    got, want = (f(np.full((4, 2), 1e308), np.ones(4)) for f in (ts.linalg.lstsq, np.linalg.lstsq))
+    assert got.rank == want[2] == 1
+    np.testing.assert_allclose(got.x.numpy(), want[0], rtol=1e-13)

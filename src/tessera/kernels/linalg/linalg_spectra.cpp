@@ -275,15 +275,23 @@ Lstsq lstsq(const Array& a, const Array& b, double rcond) {
   const i64 m = rows(a), n = columns(a);
   const DType t = promote(working_dtype(a.dtype()), working_dtype(b.dtype()));
   const Array y = right.astype(t), matrix = a.astype(t);
-  const Svd f = svd_with("lstsq", matrix, false, true);
+  // Singular values and sums near the ends of the range would leave it.
+  const Array by = matrix.size() == 0 ? Array{} : into_range(matrix, t, true),
+              by_right = y.size() == 0 ? Array{} : into_range(y, t, true);
+  const Array scaled = by ? ops::multiply(matrix, by) : matrix,
+              wanted = by_right ? ops::multiply(y, by_right) : y;
+  const Svd f = svd_with("lstsq", scaled, false, true);
   const Inverted inverse = inverted(f.s, rcond, m, n);
-  const Array x = shortest(f, inverse.values, y);
+  const Array found = shortest(f, inverse.values, wanted);
+  Array x = by ? ops::multiply(found, by) : found;
+  if (by_right) x = ops::divide(x, by_right);
   Lstsq out;
   out.rank = inverse.rank.size() == 0 ? 0 : reduce(ReduceOp::min, inverse.rank).item().as<i64>();
-  out.s = f.s;
+  out.s = by ? ops::divide(f.s, by.squeeze(by.ndim() - 1)) : f.s;
   out.x = vector ? x.squeeze(x.ndim() - 1) : x;
   if (m > n && out.rank == n) {
-    const Array rest = ops::subtract(y, matmul(matrix, x));
+    Array rest = ops::subtract(wanted, matmul(scaled, found));
+    if (by_right) rest = ops::divide(rest, by_right);
     out.residuals = reduce(ReduceOp::sum_abs2, rest, Axes{rest.ndim() - 2});
   } else {
     out.residuals = zeros({0}, real_of(t), a.device());
