@@ -86,7 +86,9 @@ SmoothLines<R>::SmoothLines(i64 points)
 template <class R>
 i64 SmoothLines<R>::most_columns() const {
   if (tables_.radices.size() < 2) return 0;
-  return lanes() * (tables_.points <= 128 ? 4 : tables_.points <= 4096 ? 2 : 1);
+  return std::max(lanes(), column_step * (tables_.points <= 128    ? 4
+                                          : tables_.points <= 4096 ? 2
+                                                                   : 1));
 }
 
 // Calls `run` with what works on registers of 16 and of 32 bytes; hosts that have none of the latter
