@@ -212,6 +212,18 @@ def test_fftshift(device, rng):
         check(ts.fft.ifftshift(on(device, x), axes), np.fft.ifftshift(x, axes))
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 6, 8, 12])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_nothing_is_left_of_constants_but_their_sum(n, dtype, device):
+    if device != "cpu" and not device.startswith("sim"):
+        pytest.skip("the roots of other libraries are theirs")
+    want = np.zeros(n)
+    want[0] = n
+    for axis, shape in ((0, (n, 5)), (1, (5, n))):
+        got = ts.fft.fft(ts.ones(shape, dtype=dtype, device=device), axis=axis).numpy()
+        assert np.array_equal(got, np.broadcast_to(want[:, None] if axis == 0 else want, shape))
+
+
 @pytest.mark.parametrize("dtype", ALL)
 def test_creation(dtype, device):
     for ours, numpys in [

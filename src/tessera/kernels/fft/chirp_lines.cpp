@@ -43,7 +43,7 @@ ChirpLines<R>::ChirpLines(i64 points)
       filter_[static_cast<std::size_t>(at)] = {static_cast<R>(re) * scale,
                                                static_cast<R>(-im) * scale};
   }
-  std::vector<R> scratch(static_cast<std::size_t>(inner_->line_scratch()));
+  std::vector<R> scratch(static_cast<std::size_t>(inner_->line_scratch(1)));
   inner_->lines(1, filter_.data(), padded_, filter_.data(), padded_, -1, R(1), scratch.data());
 }
 

@@ -18,7 +18,7 @@ class ChirpLines {
   using C = Complex<R>;
   explicit ChirpLines(i64 points);
   // Elements of scratch memory, which starts on a boundary of 16 bytes.
-  i64 scratch() const { return 2 * padded_ + inner_->line_scratch(); }
+  i64 scratch() const { return 2 * padded_ + inner_->line_scratch(1); }
   // to = DFT(from), sign -1 forward, +1 backward. `from` may be `to`.
   void transform(const C* from, C* to, int sign, R* scratch) const;
 

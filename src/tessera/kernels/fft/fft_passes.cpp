@@ -205,7 +205,7 @@ template <class R>
 void Builder::plan_own(Pass& p, i64 points) {
   const auto own = smooth_lines<R>(points);
   std::get<std::shared_ptr<const SmoothLines<R>>>(p.own) = own;
-  p.buffer_bytes += round_up(own->scratch() * static_cast<i64>(sizeof(R)), 64);
+  p.buffer_bytes += round_up(own->scratch(p.lines) * static_cast<i64>(sizeof(R)), 64);
 }
 
 // Strides of the copy that complex_to_real works in: its lines dense and on aligned addresses.

@@ -23,7 +23,10 @@ class ComplexLines {
     else
       chirp_.emplace(points);
   }
-  i64 scratch() const { return smooth_ ? smooth_->line_scratch() : chirp_ ? chirp_->scratch() : 0; }
+  // For transforms of no more than `lines` at a call.
+  i64 scratch(i64 lines) const {
+    return smooth_ ? smooth_->line_scratch(lines) : chirp_ ? chirp_->scratch() : 0;
+  }
   void transform(i64 lines, const C* from, i64 from_distance, C* to, i64 to_distance, int sign,
                  R* scratch) const {
     if (smooth_)
@@ -51,7 +54,9 @@ class OwnPlan : public LinePlan {
  public:
   using C = Complex<R>;
   OwnPlan(const LineKey& key, i64 length) : key_(key), lines_(length) {}
-  i64 scratch_bytes() const override { return lines_.scratch() * static_cast<i64>(sizeof(R)); }
+  i64 scratch_bytes() const override {
+    return lines_.scratch(key_.lines) * static_cast<i64>(sizeof(R));
+  }
 
  protected:
   LineKey key_;

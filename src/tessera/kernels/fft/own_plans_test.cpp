@@ -176,8 +176,15 @@ TEST(OwnPlans, RootsOfUnity) {
       EXPECT_NEAR(re, std::cos(angle), 1e-15);
       EXPECT_NEAR(im, std::sin(angle), 1e-15);
     }
-  EXPECT_EQ(root_of_unity(1, 4)[0], 0.0);
+  using Root = std::array<double, 2>;
+  EXPECT_EQ(root_of_unity(1, 4), Root({0.0, -1.0}));
   EXPECT_EQ(root_of_unity(2, 4)[0], -1.0);
+  for (i64 many : {1, 5, 1000}) {  // halves are halves
+    EXPECT_EQ(root_of_unity(many, 3 * many)[0], -0.5);
+    EXPECT_EQ(root_of_unity(many, 6 * many)[0], 0.5);
+    EXPECT_EQ(root_of_unity(many, 12 * many)[1], -0.5);
+    EXPECT_EQ(root_of_unity(7 * many, 12 * many)[1], 0.5);
+  }
 }
 
 }  // namespace

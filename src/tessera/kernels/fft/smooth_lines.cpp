@@ -91,6 +91,22 @@ i64 SmoothLines<R>::most_columns() const {
                                                                    : 1));
 }
 
+template <class R>
+i64 SmoothLines<R>::line_scratch(i64 count) const {
+  if (tables_.radices.size() < 2) return 0;
+  const i64 at_once = dense_bytes_ > 0       ? std::min(count, most_lines())
+                      : count <= column_step ? column_step
+                                             : lanes();
+  return 2 * 2 * tables_.points * at_once;
+}
+
+template <class R>
+i64 SmoothLines<R>::scratch(i64 count) const {
+  return std::max(
+      line_scratch(count),
+      2 * 2 * tables_.points * std::min(most_columns(), count / column_step * column_step));
+}
+
 // Calls `run` with what works on registers of 16 and of 32 bytes; hosts that have none of the latter
 // are built without.
 template <class R, class Run>

@@ -35,12 +35,10 @@ class TESSERA_API SmoothLines {
   static bool has_columns(i64 points) { return radices_of(points, 16).size() > 1; }
   explicit SmoothLines(i64 points);
 
-  // Elements of scratch memory, which starts on a boundary of 16 bytes, for lines, and for any of
-  // the calls.
-  i64 line_scratch() const {
-    return tables_.radices.size() < 2 ? 0 : 2 * 2 * tables_.points * most_lines();
-  }
-  i64 scratch() const { return std::max(line_scratch(), 2 * 2 * tables_.points * most_columns()); }
+  // Elements of scratch memory, which starts on a boundary of 16 bytes: for dense lines, and for any
+  // of the calls, where no more than `count` lines or columns are at hand.
+  i64 line_scratch(i64 count) const;
+  i64 scratch(i64 count) const;
   // Columns are taken in groups of `column_step`, at most `most_columns()` at once.
   static constexpr i64 column_step = 16 / static_cast<i64>(sizeof(R));
   i64 most_columns() const;

@@ -70,10 +70,17 @@ class SmoothLinesTest : public testing::Test {
         ASSERT_TRUE(z.re == gap && z.im == gap) << n << " points, " << count << " columns";
       }
   }
-  static std::vector<R> scratch_of(const SmoothLines<R>& lines) {
-    return std::vector<R>(static_cast<std::size_t>(lines.scratch()),
+  // What `count` lines or columns ask for, and a few elements behind it that nobody may write to.
+  static std::vector<R> scratch_of(const SmoothLines<R>& lines, i64 count) {
+    return std::vector<R>(static_cast<std::size_t>(lines.scratch(count) + guard),
                           std::numeric_limits<R>::quiet_NaN());
   }
+  static void expect_guard(const std::vector<R>& scratch, i64 n, i64 count) {
+    for (i64 i = 1; i <= guard; ++i)
+      ASSERT_TRUE(std::isnan(scratch[scratch.size() - static_cast<std::size_t>(i)]))
+          << n << " points, " << count << " at once";
+  }
+  static constexpr i64 guard = 16;
 };
 
 using Precisions = testing::Types<float, double>;
@@ -102,9 +109,9 @@ TYPED_TEST(SmoothLinesTest, DenseLines) {
   using C = Complex<TypeParam>;
   for (i64 n : lengths()) {
     const SmoothLines<TypeParam> lines(n);
-    auto scratch = this->scratch_of(lines);
     for (i64 count : {i64{1}, lines.most_lines() / 2 + 1, lines.most_lines()})
       for (int sign : {-1, 1}) {
+        auto scratch = this->scratch_of(lines, count);
         // Lines with gaps between them, none on a boundary of registers.
         const i64 far = n + 3, wide = n + 5;
         auto x = this->filled(count * far + 1, 1, 1);
@@ -114,6 +121,7 @@ TYPED_TEST(SmoothLinesTest, DenseLines) {
                     scratch.data());
         lines.lines(count, x.data() + 1, far, x.data() + 1, far, sign, TypeParam(2),
                     scratch.data());
+        this->expect_guard(scratch, n, count);
         auto part = [n](const std::vector<C>& all, i64 first) {
           return std::vector<C>(all.begin() + first, all.begin() + first + n);
         };
@@ -137,10 +145,10 @@ TYPED_TEST(SmoothLinesTest, Columns) {
   using C = Complex<TypeParam>;
   for (i64 n : lengths()) {
     const SmoothLines<TypeParam> lines(n);
-    auto scratch = this->scratch_of(lines);
     const i64 group = lines.column_step;
     for (i64 count = group; count <= lines.most_columns(); count += group)
       for (int sign : {-1, 1}) {
+        auto scratch = this->scratch_of(lines, count);
         const i64 step = count + 3, wide = step + 2;
         auto x = this->filled(n, count, step);
         const auto before = x;
@@ -149,6 +157,7 @@ TYPED_TEST(SmoothLinesTest, Columns) {
         this->expect_gaps(y, n, count, wide);
         lines.columns(count, x.data(), step, x.data(), step, sign, TypeParam(1), scratch.data());
         this->expect_gaps(x, n, count, step);
+        this->expect_guard(scratch, n, count);
         for (i64 c : {count / 2 - 1, count - 1}) {
           if (n > 1024 && c != count - 1) continue;  // the sum takes its time
           const Field want = transformed(this->column(before, n, step, c), sign);
@@ -167,10 +176,10 @@ TYPED_TEST(SmoothLinesTest, FiltersOfColumns) {
       for (bool real : {false, true})
         for (i64 inner : {0, 1}) {
           const SmoothLines<TypeParam> lines(n);
-          auto scratch = this->scratch_of(lines);
           // Whole registers of the widest, and of the others after them.
           const i64 most = lines.most_columns();
           const i64 count = sign < 0 || most == lines.column_step ? most : most - lines.column_step;
+          auto scratch = this->scratch_of(lines, count);
           const i64 step = count + 1, weight_step = 2 * count;
           const auto x = this->filled(n, count, step),
                      w = this->filled(n, weight_step, weight_step);
@@ -182,6 +191,7 @@ TYPED_TEST(SmoothLinesTest, FiltersOfColumns) {
           lines.filter_columns(count, x.data(), step, weight, y.data(), step, sign, TypeParam(0.25),
                                scratch.data());
           this->expect_gaps(y, n, count, step);
+          this->expect_guard(scratch, n, count);
           for (i64 c : {i64{0}, count / 2, count - 1}) {
             Field f = transformed(this->column(x, n, step, c), sign);
             const Field factor = this->column(w, n, weight_step, c * inner);

@@ -227,22 +227,30 @@ TESSERA_INLINE void transform(Split<R, bytes> (&x)[8]) {
   x[7] = d - k;
 }
 
-// cos and sin of 2 pi j / Radix. The sums of Taylor converge quickly for angles up to pi / 4.
+// cos and sin of 2 pi j / Radix. The sums of Taylor converge quickly for angles up to pi / 4; in more
+// digits, so that what is a half is a half.
 template <int Radix>
 struct Roots {
   double cosine[Radix] = {}, sine[Radix] = {};
   constexpr Roots() {
     for (int j = 0; j < Radix; ++j) {
       const int quarter = (8 * j / Radix + 1) / 2;  // the nearest one
-      const double x = std::numbers::pi * (4 * j - quarter * Radix) / (2.0 * Radix);
-      double c = 1, s = x, term = x;
+      const long double x =
+          std::numbers::pi_v<long double> * (4 * j - quarter * Radix) / (2.0L * Radix);
+      long double c = 1, s = x, term = x;
       for (int k = 2; k < 30; ++k) {
         term *= x / k;
-        double& sum = k % 2 == 0 ? c : s;
+        long double& sum = k % 2 == 0 ? c : s;
         sum += k / 2 % 2 == 0 ? term : -term;
       }
-      cosine[j] = quarter % 4 == 0 ? c : quarter % 4 == 1 ? -s : quarter % 4 == 2 ? -c : s;
-      sine[j] = quarter % 4 == 0 ? s : quarter % 4 == 1 ? c : quarter % 4 == 2 ? -s : -c;
+      cosine[j] = static_cast<double>(quarter % 4 == 0   ? c
+                                      : quarter % 4 == 1 ? -s
+                                      : quarter % 4 == 2 ? -c
+                                                         : s);
+      sine[j] = static_cast<double>(quarter % 4 == 0   ? s
+                                    : quarter % 4 == 1 ? c
+                                    : quarter % 4 == 2 ? -s
+                                                       : -c);
     }
   }
 };

@@ -22,12 +22,17 @@ Complex<R> root(i64 numerator, i64 points) {
 
 }  // namespace
 
-// By the nearest quarter and what is past it.
+// By the nearest quarter and what is past it, an angle in two parts: what rounding takes from it
+// would be seen, in transforms of constants for instance, which are to be zeros.
 std::array<double, 2> root_of_unity(i64 numerator, i64 points) {
+  constexpr double pi = std::numbers::pi, rest_of_pi = 1.2246467991473532e-16;
   const i64 at = numerator % points, quarter = (8 * at / points + 1) / 2;
-  const double rest = std::numbers::pi * static_cast<double>(4 * at - quarter * points) /
-                      (2 * static_cast<double>(points));
-  const double c = std::cos(rest), s = -std::sin(rest);
+  const double above = static_cast<double>(4 * at - quarter * points),
+               below = 2 * static_cast<double>(points), part = above / below, angle = part * pi;
+  const double rest =
+      std::fma(part, pi, -angle) + part * rest_of_pi + std::fma(-part, below, above) / below * pi;
+  const double cosine = std::cos(angle), sine = std::sin(angle);
+  const double c = cosine - rest * sine, s = -(sine + rest * cosine);
   switch (quarter % 4) {
     case 0: return {c, s};
     case 1: return {s, -c};

@@ -7,21 +7,12 @@
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/fft/turns.hpp"
 #include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/ops/basic/identity.hpp"
 
 namespace tessera {
 namespace {
-
-// exp(2πi turns), with exact values at the quarters.
-c128 root_of_unity(i64 numerator, i64 n) {
-  const i64 quarter = 4 * numerator / n;
-  if (quarter * n == 4 * numerator)
-    return c128(quarter == 0 ? 1 : quarter == 2 ? -1 : 0, quarter == 1 ? 1 : quarter == 3 ? -1 : 0);
-  const double angle =
-      2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(n);
-  return c128(std::cos(angle), std::sin(angle));
-}
 
 // exp(2πi (c k - c² [output side]) / n) with c = n//2, for k < n.
 std::vector<c128> axis_phase(i64 n, bool output_side) {
@@ -30,7 +21,8 @@ std::vector<c128> axis_phase(i64 n, bool output_side) {
   for (i64 k = 0; k < n; ++k) {
     // Reduced before the division: exact for any size.
     const i64 numerator = (c * k - (output_side ? c * c : 0)) % n;
-    all.push_back(root_of_unity(numerator < 0 ? numerator + n : numerator, n));
+    const auto [re, im] = root_of_unity(numerator < 0 ? numerator + n : numerator, n);
+    all.push_back(c128(re, -im));
   }
   return all;
 }
