@@ -5,7 +5,8 @@
 // moves no lane; then neighbouring columns are merged, twice as many at a time, a column being the
 // continuation of the one before. A merge compares each key with its mirror image, which leaves two
 // halves that need no more of each other; so it goes on until the halves are single keys. At last
-// the table is transposed. Fewer registers than lanes are sorted each by itself and then merged.
+// the table is transposed. Fewer registers than lanes are sorted each by itself and then merged. Of
+// more than 16, up to 32, two sorted halves are merged.
 // Private to the cpu's sort.
 //   sort_few_in_registers<PlainLanes<double, 8>>(keys, n);
 
@@ -151,12 +152,43 @@ TESSERA_OVER_LANES inline void sort_registers(typename V::Key* x, i64 n) {
   }
 }
 
+// Sixteen registers of sorted keys and those that follow, no more and sorted too, become one row.
 template <class V>
-inline constexpr i64 most_in_registers = 16 * V::lanes;
+TESSERA_OVER_LANES inline void merge_rest(typename V::Key* x, i64 n) {
+  constexpr int lanes = V::lanes, half = 16;
+  V low[half], high[half];
+#pragma GCC unroll 16
+  for (int i = 0; i < half; ++i) {
+    const int mirrored = 2 * half - 1 - i;
+    low[i] = V::load(x + i * lanes);
+    high[i] =
+        V::template exchanged<lanes - 1>(V::load_first(x + mirrored * lanes, n - mirrored * lanes));
+    order_pair(low[i], high[i]);
+  }
+  order_bitonic_registers<V, half, half / 2>(low);
+  order_bitonic_lanes<V, half, lanes / 2>(low);
+#pragma GCC unroll 16
+  for (int i = 0; i < half; ++i) V::store(x + i * lanes, low[i]);
+  order_bitonic_registers<V, half, half / 2>(high);
+  order_bitonic_lanes<V, half, lanes / 2>(high);
+  x += half * lanes;
+  n -= half * lanes;
+#pragma GCC unroll 16
+  for (int i = 0; i < half; ++i) V::store_first(x + i * lanes, high[i], n - i * lanes);
+}
+
+template <class V>
+inline constexpr i64 most_in_registers = 32 * V::lanes;
 
 template <class V>
 TESSERA_OVER_LANES inline void sort_few_in_registers(typename V::Key* x, i64 n) {
+  constexpr i64 half = 16 * V::lanes;
   if (n <= 1) return;
+  if (n > half) {
+    sort_registers<V, 16>(x, half);
+    sort_few_in_registers<V>(x + half, n - half);
+    return merge_rest<V>(x, n);
+  }
   if (n <= V::lanes) return sort_registers<V, 1>(x, n);
   if (n <= 2 * V::lanes) return sort_registers<V, 2>(x, n);
   if (n <= 4 * V::lanes) return sort_registers<V, 4>(x, n);
