@@ -5,6 +5,7 @@ import doctest
 import inspect
 import json
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -18,6 +19,20 @@ import pytest
 import tessera as ts
 
 PACKAGE = Path(ts.__file__).parent
+
+
+@pytest.mark.parametrize("variable, wrong, right", [("FFT", "best", "own"), ("INSTRUCTIONS", "avx9", "base")])
+def test_words_of_variables(variable, wrong, right):
+    if variable == "INSTRUCTIONS" and platform.machine() != "x86_64":
+        pytest.skip("instructions are chosen on x86-64 only")
+    program = "import tessera as ts; print(float(ts.fft.ifft(ts.fft.fft(ts.ones(64)) + 1).real.sum()))"
+    for word in (wrong, right):
+        env = {**os.environ, f"TESSERA_{variable}": word}
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env)
+        if word == wrong:
+            assert done.returncode == 1 and f'TESSERA_{variable} is "{word}"; it ' in done.stderr, done.stderr
+        else:
+            assert done.returncode == 0 and abs(float(done.stdout) - 65) < 1e-9, done.stderr
 
 
 def test_config(capsys):

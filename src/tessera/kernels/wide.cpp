@@ -8,8 +8,9 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera {
+#include "tessera/base/error.hpp"
 
+namespace tessera {
 namespace {
 
 Instructions widest() {
@@ -25,6 +26,8 @@ Instructions widest() {
 Instructions asked_for() {
   const char* text = std::getenv("TESSERA_INSTRUCTIONS");
   const std::string_view name = text ? text : "";
+  require<ArgumentError>(name.empty() || name == "base" || name == "avx2" || name == "avx512",
+                         "TESSERA_INSTRUCTIONS is \"", name, "\"; it is base, avx2 or avx512");
   return name == "base"   ? Instructions::base
          : name == "avx2" ? Instructions::avx2
                           : Instructions::avx512;
