@@ -11,7 +11,7 @@ from support import on
 import tessera as ts
 
 INF, NAN = float("inf"), float("nan")
-PARTS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 70.0, -70.0, 1e30, -1e30, INF, -INF, NAN]
+PARTS = [0.0, -0.0, 1e-200, -1e-200, 1.0, -1.0, 0.5, -2.5, 70.0, -70.0, 1e30, -1e30, INF, -INF, NAN]
 FUNCTIONS = ["sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos"]
 FUNCTIONS += ["arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "square", "reciprocal", "conj"]
 FUNCTIONS += ["negative", "absolute", "isnan", "isinf", "isfinite", "real", "imag", "angle", "rint", "sign"]

@@ -153,7 +153,9 @@ TESSERA_HOST_DEVICE inline c128 arctanh(c128 z) {
   const double u = 1 - z.re, d = u * u + z.im * z.im;
   const double wide = (1 + z.re) * (1 + z.re) + z.im * z.im;
   // log1p of the ratio minus one, taken on the side where it is positive: no cancellation.
-  const double re = z.re >= 0 ? 0.25 * log1p(4 * z.re / d) : -0.25 * log1p(-4 * z.re / wide);
+  double re = z.re >= 0 ? 0.25 * log1p(4 * z.re / d) : -0.25 * log1p(-4 * z.re / wide);
+  if (fabs(z.re) == 1 && z.im != 0 && fabs(z.im) < 1e-150)  // of which the square is nothing
+    re = copysign(0.5 * (0.69314718055994530942 - log(fabs(z.im))), z.re);
   return {z.re == 0 ? z.re : re, 0.5 * arctan2(2 * z.im, u * (1 + z.re) - z.im * z.im)};
 }
 TESSERA_HOST_DEVICE inline c128 arctan(c128 z) { return times_minus_i(arctanh(times_i(z))); }
