@@ -327,7 +327,8 @@ def test_numpy_functions(rng):
     assert np.shape(x) == (4, 5) and np.ndim(x) == 2 and np.size(x, 0) == 4
     assert np.median(x) == np.median(n) and np.array_equal(x, n) and np.allclose(x, n)
     same(np.sum(x, where=n > 0), n.sum(where=n > 0), n=20)
-    assert isinstance(np.nan_to_num(x, copy=True), np.ndarray)  # an argument that only NumPy has
+    same(np.nan_to_num(x, copy=True), n)
+    assert isinstance(np.around(x, out=np.empty((4, 5))), np.ndarray)  # memory of NumPy's: gathered
     np.testing.assert_array_equal(x, n)
     out = D.zeros((4, 5), split=1)
     assert np.add(x, 1, out=out) is out
