@@ -74,7 +74,9 @@ def compare(name, got, want, arguments, dtype):
 def test_functions(name, dtype, device):
     # Of large angles that exp2 multiplies by log(2) first nothing is left to compare, and whether the difference of two
     # squares that overflow is NaN depends on the machine's instructions.
-    z = products([p for p in PARTS if name not in ("exp2", "square") or abs(p) != 1e30], dtype)
+    # NumPy's log1p adds one before it takes the logarithm: of a tiny step it leaves nothing.
+    left_out = {"exp2": 1e30, "square": 1e30, "log1p": 1e-200}.get(name)
+    z = products([p for p in PARTS if abs(p) != left_out], dtype)
     with np.errstate(all="ignore"):
         want = standard_expm1(z) if name == "expm1" else getattr(np, name)(z)
     compare(name, getattr(ts, name)(on(device, z)), want, (z,), dtype)
