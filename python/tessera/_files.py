@@ -21,7 +21,7 @@ from . import _tessera as _core
 from . import matrix as _matrix
 
 _VERSION = 1
-_AT_A_TIME = 4 << 20  # bytes of an array on disk that are in memory
+AT_A_TIME = 4 << 20  # bytes of an array on disk that are in memory
 
 
 class _Writer:
@@ -86,7 +86,7 @@ class _Writer:
         return [self.value(v, (*keys, str(i))) for i, v in enumerate(x)]
 
 
-def _parts(shape: tuple[int, ...], elements: int) -> Iterator[tuple[list[int], list[int]]]:
+def parts(shape: tuple[int, ...], elements: int) -> Iterator[tuple[list[int], list[int]]]:
     """Where parts of an array of so many elements at most begin, and their shapes."""
     by = [1] * len(shape)
     for axis in reversed(range(len(shape))):
@@ -113,7 +113,7 @@ class _Reader:
         if number not in self.on_disk:
             _, dtype, shape = self.file.entries[number]
             self.on_disk[number] = x = _core._stored_create(shape, dtype, "")
-            for begin, part in _parts(shape, _AT_A_TIME // dtype.itemsize):
+            for begin, part in parts(shape, AT_A_TIME // dtype.itemsize):
                 ranges = [(b, n, 1) for b, n in zip(begin, part, strict=True)]
                 x._write(begin, part, self.file.read(number, ranges))
         return self.on_disk[number]

@@ -18,10 +18,6 @@ _Path = str | os.PathLike[str] | None
 _halves = ("Triangular", "Symmetric", "AntiSymmetric")
 
 
-def _at(path: _Path) -> str:
-    return "" if path is None else os.fsdecode(path)
-
-
 def _in_memory(x: Any) -> bool:
     """Arrays, NumPy's too, which is not imported for that."""
     numpy = sys.modules.get("numpy")
@@ -40,7 +36,8 @@ def matrix(
 
     A matrix of ``ts.matrix`` keeps its form, and goes to the backing folder or, as a job, to a file at `path`. An array
     on disk of two axes is taken for what `form` says ("Triangular", "Symmetric" or "AntiSymmetric") where it lies: the
-    upper half alone (`lower`: the lower one) is read from then on, and nobody looks at the other one.
+    upper half alone (`lower`: the lower one) is read from then on, and nobody looks at the other one. A matrix on disk
+    with its own form is given back as it is.
 
     >>> s = ts.stored.matrix(ts.matrix.Symmetric([[1.0, 2.0], [2.0, 5.0]]))
     >>> s.form, s[1].tolist()
@@ -55,11 +52,15 @@ def matrix(
         if lower and form == "Triangular":
             return _core._stored_form_of(x.transpose(), form, True, strict)
         return _core._stored_form_of(x, form, False, strict)
+    if isinstance(x, StoredMatrix) and form is not None:
+        if form != x.form:
+            raise ValueError(f"stored.matrix: the matrix on disk is a {x.form}, it cannot be taken for a {form}")
+        return x
     if form is not None:
         raise ValueError(f"stored.matrix: the form of a matrix in memory is its class, not {form!r}: convert it first")
     if not has_form(x):
         raise TypeError(f"stored.matrix: expected a matrix of ts.matrix or an array on disk, got {type(x).__name__}")
-    return _core._stored_form_copy(x, _at(path))
+    return _core._stored_form_copy(x, _core._stored_path(path))
 
 
 def product(a: Any, b: Any, path: _Path = None) -> Any:
@@ -71,7 +72,7 @@ def product(a: Any, b: Any, path: _Path = None) -> Any:
             return _core._stored_form_times(a, b)
         except (_core.OutOfMemory, _core.ArgumentError):
             pass
-    return _core._stored_form_product(a, b, False, _at(path))
+    return _core._stored_form_product(a, b, False, _core._stored_path(path))
 
 
 def _is_vector(x: Any) -> bool:
@@ -89,14 +90,14 @@ def _with_vector(a: Any, b: Any) -> Any:
 
 
 def boolean_product(a: Any, b: Any, path: _Path = None) -> StoredMatrix:
-    return _core._stored_form_product(a, b, True, _at(path))
+    return _core._stored_form_product(a, b, True, _core._stored_path(path))
 
 
 def compute_k(c: Any, a: float, path: _Path, error: Exception | None = None) -> StoredMatrix:
     """On disk; where memory had no room (`error`), if there is a folder for it."""
     if error is not None:
         _larger.require_disk(error, (c.shape[0], c.shape[0] // 2 + 1), "float64", c.device)
-    return _core._stored_compute_k(c, a, _at(path))
+    return _core._stored_compute_k(c, a, _core._stored_path(path))
 
 
 def explain(a: Any, b: Any) -> str:
@@ -200,14 +201,15 @@ class _Methods:
         """A copy in a file at `path`, which stays: a job, which goes on where it was interrupted or killed.
 
         The file is a tiled file of the whole square (of words for bits) whose other half is never written: it takes no
-        space there. `ts.stored.matrix(ts.stored.open(path), form)` is the matrix again.
+        space there. It says of which form the matrix is, so that `ts.stored.open(path)` is the matrix again. A .npy
+        file does not say it, and is refused.
 
         >>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), "u.tiles")
         >>> u = ts.stored.matrix(ts.matrix.Triangular([[1.0, 2.0], [0.0, 3.0]])).save(path)
-        >>> ts.stored.matrix(ts.stored.open(path), "Triangular")[0].tolist()
-        [1.0, 2.0]
+        >>> again = ts.stored.open(path); again.form, again[0].tolist()
+        ('Triangular', [1.0, 2.0])
         """
-        return _core._stored_form_copy(self, _at(path))
+        return _core._stored_form_copy(self, _core._stored_path(path))
 
     def explain(self: Any, other: Any) -> str:
         """What the product with another matrix reads, writes and holds.

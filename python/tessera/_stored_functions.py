@@ -36,6 +36,7 @@ def matmul(a: Any, b: Any, path: str | os.PathLike[str] | None = None) -> Stored
     >>> (a @ [1.0, 2.0, 3.0]).tolist()
     [2.0, 4.0, 6.0]
     """
+    path = _core._stored_path(path) or None  # refused before anything is computed
     if _forms.has_form(a) or _forms.has_form(b):
         return _forms.product(a, b, path)
     a, b = (x if isinstance(x, StoredArray) else _core.asarray(x) for x in (a, b))

@@ -13,10 +13,6 @@ from ._tessera import NamedLinop, StoredArray
 _Path = str | os.PathLike[str] | None
 
 
-def _at(path: _Path) -> str:
-    return "" if path is None else os.fsdecode(path)
-
-
 def apply(A: NamedLinop, x: Any, /, *, path: _Path = None) -> StoredArray:
     """`A(x)` on disk, whatever its size; with a `path` as a job (see `matmul`) that knows the operator by its numbers.
 
@@ -24,7 +20,8 @@ def apply(A: NamedLinop, x: Any, /, *, path: _Path = None) -> StoredArray:
     >>> ts.stored.apply(A, [3.0, 4.0])[:].tolist()
     [3.0, 40.0]
     """
-    return _core._stored_apply(A, _core._stored_operand(x, "apply"), _at(path))
+    to = _core._stored_path(path)
+    return _core._stored_apply(A, _core._stored_operand(x, "apply"), to)
 
 
 def cholesky(a: Any, /, *, upper: bool = False, path: _Path = None) -> StoredArray:
@@ -34,7 +31,8 @@ def cholesky(a: Any, /, *, upper: bool = False, path: _Path = None) -> StoredArr
     >>> ts.stored.cholesky(a)[:].tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return _core._stored_cholesky(_core._stored_operand(a, "cholesky"), upper, _at(path))
+    to = _core._stored_path(path)
+    return _core._stored_cholesky(_core._stored_operand(a, "cholesky"), upper, to)
 
 
 def solve(a: Any, b: Any, /, *, path: _Path = None) -> StoredArray:
@@ -46,8 +44,9 @@ def solve(a: Any, b: Any, /, *, path: _Path = None) -> StoredArray:
     >>> ts.stored.solve(a, [2.0, 2.0])[:].tolist()
     [1.0, 0.5]
     """
+    to = _core._stored_path(path)
     a, b = (_core._stored_operand(x, "solve") for x in (a, b))
-    return _core._stored_solve(a, b, _at(path))
+    return _core._stored_solve(a, b, to)
 
 
 def inverse(a: Any, /, *, path: _Path = None) -> StoredArray:
@@ -56,7 +55,8 @@ def inverse(a: Any, /, *, path: _Path = None) -> StoredArray:
     >>> ts.stored.inverse(ts.stored.array([[2.0, 0.0], [0.0, 4.0]]))[:].tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    return _core._stored_inverse(_core._stored_operand(a, "inverse"), _at(path))
+    to = _core._stored_path(path)
+    return _core._stored_inverse(_core._stored_operand(a, "inverse"), to)
 
 
 def sort(x: Any, /, *, axis: int = -1, path: _Path = None) -> StoredArray:
@@ -67,4 +67,5 @@ def sort(x: Any, /, *, axis: int = -1, path: _Path = None) -> StoredArray:
     >>> ts.stored.sort(ts.stored.array([3, 1, 2]))[:].tolist()
     [1, 2, 3]
     """
-    return _core._stored_sort(_core._stored_operand(x, "sort"), operator.index(axis), _at(path))
+    to = _core._stored_path(path)
+    return _core._stored_sort(_core._stored_operand(x, "sort"), operator.index(axis), to)

@@ -14,8 +14,9 @@ def plan(call: str | Callable[..., Any], /, *operands: Any, **options: Any) -> S
     """What `call(*operands, **options)` will read, write, hold and take: its plans are made and none is run.
 
     `call` is any function or method on arrays on disk, or the name of one of `ts`, `ts.linalg` or `ts.fft`. While plans
-    are made no file is, and numbers that would be computed are zeros; a function that looks at them to go on is planned
-    as for zeros.
+    are made no file is, nothing is read or written, writes into arrays on disk included, and numbers that would be read
+    or computed are zeros; a function that looks at them to go on is planned as for zeros. Arrays on disk that the call
+    makes are refused by whoever reads them afterwards.
 
     >>> x = ts.stored.ones((50, 80)); (x + 1).is_formula
     True
@@ -24,6 +25,8 @@ def plan(call: str | Callable[..., Any], /, *operands: Any, **options: Any) -> S
     (2, True)
     >>> ts.stored.plan((x + 1).compute).disk_read == 50 * 80 * 8
     True
+    >>> ts.stored.plan(lambda: x.__setitem__(0, 5.0)).disk_written, x[0, 0].item()
+    (640, 1.0)
     """
     function = _by_name(call) if isinstance(call, str) else call
     return _core._stored_plan(lambda: function(*operands, **options))

@@ -15,12 +15,16 @@ _Axes = int | Sequence[int] | None
 
 
 def into(result: Any, out: Any, who: str) -> Any:
-    """The result, written into `out` where there is one: an array in memory or on disk, of NumPy too."""
+    """The result, written into `out` where there is one: an array in memory or on disk, of NumPy too.
+
+    Within a plan nothing is written: arrays on disk see to it themselves.
+    """
     if out is None:
         return result
     if tuple(getattr(out, "shape", ())) != tuple(result.shape):
         raise _core.ShapeError(f"{who}: out has shape {getattr(out, 'shape', None)}, expected {result.shape}")
-    out[...] = result if isinstance(out, StoredArray | _core.Array) else result[...].numpy()
+    if isinstance(out, StoredArray) or not _core._stored_planning():
+        out[...] = result if isinstance(out, StoredArray | _core.Array) else result[...].numpy()
     return out
 
 

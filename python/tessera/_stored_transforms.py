@@ -19,14 +19,14 @@ _OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 def _transformed(kind: str, who: str, x: Any, n: Any, axes: Any, norm: str | None, path: _Path) -> StoredArray:
-    return _core._stored_fft(
-        kind, _core._stored_operand(x, who), n, axes, norm, "" if path is None else os.fsdecode(path)
-    )
+    to = _core._stored_path(path)
+    return _core._stored_fft(kind, _core._stored_operand(x, who), n, axes, norm, to)
 
 
 def _shifted(x: Any, axes: Any, inverse: bool, path: _Path) -> StoredArray:
+    to = _core._stored_path(path)
     stored = _core._stored_operand(x, "ifftshift" if inverse else "fftshift")
-    return _core._stored_fftshift(stored, axes, inverse, "" if path is None else os.fsdecode(path))
+    return _core._stored_fftshift(stored, axes, inverse, to)
 
 
 def hermitian(x: StoredArray, kind: str, n: int | None, axis: int, norm: str | None) -> StoredArray:

@@ -81,12 +81,13 @@ def create(
 ) -> StoredArray:
     """A new array of zeros on disk: at `path`, where it stays, or in the backing folder, where it goes with the array.
 
-    A `path` that ends in .npy makes a file of that format, any other a tiled file.
+    A `path` that ends in .npy makes a file of that format, any other a tiled file; endings of other formats (.npz,
+    .zarr, .tessera, .h5, .hdf5) are refused. `ts.load` opens what was made.
 
     >>> str(ts.stored.create((2, 3), "complex64").dtype)
     'complex64'
     """
-    return _core._stored_create(shape, dtype, "" if path is None else os.fsdecode(path))
+    return _core._stored_create(shape, dtype, _core._stored_path(path))
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = "float64") -> StoredArray:
@@ -122,15 +123,16 @@ def array(obj: Any, path: str | os.PathLike[str] | None = None) -> StoredArray:
     >>> ts.stored.array([1, 2, 3])[1:].tolist()
     [2, 3]
     """
-    return _core._stored_from(obj, "" if path is None else os.fsdecode(path))
+    return _core._stored_from(obj, _core._stored_path(path))
 
 
-def open(path: str | os.PathLike[str], mode: str = "r", dataset: str | None = None) -> StoredArray:
+def open(path: str | os.PathLike[str], mode: str = "r", dataset: str | None = None) -> Any:
     """A tiled file, a .npy file or a dataset of an HDF5 file, read in place ("r"), or written as well ("r+").
 
     Which of them it is, its first bytes say. Of a .npy file the header stays as it is; C and Fortran order and numbers
     of the other byte order are taken as they lie. `dataset` names one of an HDF5 file that holds several; chunks stay
-    as they are, compressed ones go through the HDF5 library.
+    as they are, compressed ones go through the HDF5 library. A tiled file of a matrix of a form is opened as a
+    `StoredMatrix` of that form, everything else as a `StoredArray`.
 
     >>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), "x.npy")
     >>> np.save(path, np.arange(6).reshape(2, 3))

@@ -167,7 +167,7 @@ def test_saving_is_all_or_nothing(tmp_path):
     assert np.load(path).tolist() == [0, 1, 2]
     with pytest.raises(ts.IoError):
         ts.save(tmp_path / "no" / "folder.npy", ts.arange(3))
-    with pytest.raises(ValueError, match=".npy, .npz, .tessera or .zarr"):
+    with pytest.raises(ValueError, match=".npy, .npz, .tessera, .zarr, .h5 or .hdf5"):
         ts.save(tmp_path / "x.txt", ts.arange(3))
     with pytest.raises(TypeError, match="dict"):
         ts.save(tmp_path / "x.npz", ts.arange(3))

@@ -80,7 +80,9 @@ inline Array run_checked(streaming::StreamPlan plan, i64 budget,
   EXPECT_EQ(read, plan.bytes_read());
   EXPECT_EQ(written, plan.bytes_written());
   const std::string text = plan.explain();
-  EXPECT_NE(text.find(cat("reads ", read, " bytes, writes ", written, " bytes")), std::string::npos)
+  EXPECT_NE(text.find(cat("reads ", streaming::exact_bytes(read), ", writes ",
+                          streaming::exact_bytes(written))),
+            std::string::npos)
       << text;
   return result;
 }

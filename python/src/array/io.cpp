@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // ts.save and ts.load: which format, by the ending of the name; the formats are array/npy,
-// array/npz and store/snapshot; directories of Zarr are tessera/_zarr.py.
+// array/npz and store/snapshot; directories of Zarr are tessera/_zarr.py, HDF5 files tessera/_hdf5.py.
+// Arrays on disk are written some rows at a time.
+#include <fstream>
+
 #include "core/common.hpp"
 #include "core/repr.hpp"
+#include "streaming/stored_array.hpp"
 #include "tessera/array/npy.hpp"
 #include "tessera/array/npz.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 
 namespace tessera::python {
 
@@ -20,23 +25,48 @@ namespace {
 using nb::literals::operator""_a;
 
 [[noreturn]] void unknown_ending(std::string_view who, const std::string& path) {
-  throw ArgumentError(cat(who, ": '", path, "' does not end in .npy, .npz, .tessera or .zarr"));
+  throw ArgumentError(
+      cat(who, ": '", path, "' does not end in .npy, .npz, .tessera, .zarr, .h5 or .hdf5"));
+}
+
+bool names_hdf5(const std::string& path) {
+  return path.ends_with(".h5") || path.ends_with(".hdf5");
+}
+
+// Jobs make tiled files of names with any ending that is not another format's.
+bool is_tiled(const std::string& path) {
+  char start[8] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return path.ends_with(".tiles") || std::string_view(start, sizeof start) == "TSRTILES";
+}
+
+// The whole .npy file of an array in memory or on disk.
+NpyWriter npy_of(nb::handle x) {
+  if (!is_stored(x.ptr()))
+    return [a = as_array(x, "save")](const auto& sink) { encode_npy(a.to(cpu), sink); };
+  return [a = *nb::inst_ptr<streaming::StoredArray>(x)](const auto& sink) {
+    const std::string head = npy_header_text(a.dtype(), a.shape(), false);
+    sink(head.data(), static_cast<i64>(head.size()));
+    a.each_part([&](const Array& part) { sink(part.host_data(), part.bytes()); });
+  };
 }
 
 void save_arrays(const std::string& to, nb::handle obj, bool compressed) {
   require<DTypeError>(PyDict_Check(obj.ptr()), "save: a .npz file takes a dict of arrays, got ",
                       Py_TYPE(obj.ptr())->tp_name);
-  NamedArrays arrays;
+  NamedWriters arrays;
   for (auto [key, value] : nb::borrow<nb::dict>(obj)) {
     require<DTypeError>(PyUnicode_Check(key.ptr()), "save: names of arrays are text, got ",
                         repr_of(key));
-    arrays.emplace_back(nb::cast<std::string>(key), as_array(value, "save"));
+    arrays.emplace_back(nb::cast<std::string>(key), npy_of(value));
   }
-  released([&] { save_npz(to, arrays, compressed); });
+  released([&] { write_npz(to, arrays, compressed); });
 }
 
 void save_file(nb::handle path, nb::handle obj, bool compressed) {
   const std::string to = path_from(path);
+  require<ArgumentError>(!streaming::Planning::now(), "save: within a plan nothing is written to '",
+                         to, "'; x.save(path) of an array on disk can be planned");
   if (to.ends_with(".npz")) return save_arrays(to, obj, compressed);
   if (to.ends_with(".tessera")) {
     require<ArgumentError>(!compressed, "save: '", to,
@@ -49,9 +79,13 @@ void save_file(nb::handle path, nb::handle obj, bool compressed) {
     nb::module_::import_("tessera._zarr").attr("saved")(to, obj, compressed);
     return;
   }
+  if (names_hdf5(to)) {
+    nb::module_::import_("tessera._hdf5").attr("saved")(to, obj);
+    return;
+  }
   if (!to.ends_with(".npy")) unknown_ending("save", to);
-  const Array x = as_array(obj, "save");
-  released([&] { save_npy(to, x); });
+  const NpyWriter write = npy_of(obj);
+  released([&] { write_npy(to, write); });
 }
 
 MapMode map_from(nb::handle h) {
@@ -78,16 +112,33 @@ nb::dict load_arrays(const std::string& from, Device d) {
   return result;
 }
 
-nb::object load_file(nb::handle path, nb::handle mmap_mode, nb::handle device) {
+// An array in place: of a dataset, or a tiled file.
+nb::object open_in_place(const std::string& from, MapMode mode, nb::handle device,
+                         nb::handle name) {
+  require<ArgumentError>(device.is_none(), "load: '", from,
+                         "' is used where it lies, on disk, got device ", repr_of(device),
+                         "; x[...].to(device) brings its numbers there");
+  require<DTypeError>(name.is_none() || PyUnicode_Check(name.ptr()),
+                      "load: name is the text by which a dataset is called, got ", repr_of(name));
+  return open_stored(from, mode == MapMode::write,
+                     name.is_none() ? std::string() : nb::cast<std::string>(name));
+}
+
+nb::object load_file(nb::handle path, nb::handle mmap_mode, nb::handle device, nb::handle name) {
   const std::string from = path_from(path);
   const Device d = device_from(device);
   NpyOptions options;
   options.map = map_from(mmap_mode);
+  require<ArgumentError>(name.is_none() || names_hdf5(from), "load: '", from,
+                         "' is no HDF5 file, of which name= says the dataset");
+  if (names_hdf5(from)) return open_in_place(from, options.map, device, name);
   if (from.ends_with(".npz")) return load_arrays(from, d);
   if (from.ends_with(".tessera"))
     return nb::module_::import_("tessera._files").attr("loaded")(from, device);
   if (from.ends_with(".zarr"))
     return nb::module_::import_("tessera._zarr").attr("loaded")(from, device);
+  if (!from.ends_with(".npy") && is_tiled(from))
+    return open_in_place(from, options.map, device, name);
   if (!from.ends_with(".npy")) unknown_ending("load", from);
   return wrap(released([&] { return load_npy(from, options).to(d); }));
 }
@@ -101,8 +152,9 @@ void bind_io(nb::module_& m) {
               "compressed: bool = False) -> None"),
       "Writes an array to .npy, a dict of arrays to .npz; to .tessera arrays, matrices, "
       "operators, names,\nshapes, specs, results, and lists and dicts of these; to .zarr (a "
-      "directory of Zarr v3) an array, or arrays in\ndicts. What was there stays until the new one "
-      "is whole. .npz and .zarr can be compressed.\n\n"
+      "directory of Zarr v3) and .h5 or .hdf5\nan array, or arrays in dicts. What was there stays "
+      "until the new one is whole. .npz and .zarr can be compressed.\nArrays on disk are written "
+      "some megabytes at a time, to all of them.\n\n"
       ">>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npy')\n"
       ">>> ts.save(name, ts.arange(3)); np.load(name).tolist()\n[0, 1, 2]\n"
       ">>> name = os.path.join(os.path.dirname(name), 'A.tessera')\n"
@@ -110,10 +162,16 @@ void bind_io(nb::module_& m) {
       ">>> ts.load(name)([1.0, 1.0]).real.tolist()[1] < 0\nTrue\n");
   m.def(
       "load", &load_file, "path"_a, "mmap_mode"_a = nb::none(), "device"_a = nb::none(),
+      nb::kw_only(), "name"_a = nb::none(),
       nb::sig("def load(path: str | os.PathLike[str], mmap_mode: str | None = None, "
-              "device: DeviceLike | None = None) -> typing.Any"),
+              "device: DeviceLike | None = None, *, name: str | None = None) -> typing.Any"),
       "Reads a .npy file, a .npz file as a dict, what a .tessera file holds, or a .zarr directory "
       "(groups are dicts);\nmmap_mode 'r' or 'r+' maps a .npy file instead of reading it.\n\n"
+      "A tiled file and a dataset of a .h5 or .hdf5 file are opened in place, as "
+      "``ts.stored.open`` does it: to be\nread, or with mmap_mode 'r+' to be written as well. "
+      "`name` says which dataset where there are several.\n\n"
+      ">>> import os, tempfile; tiles = os.path.join(tempfile.mkdtemp(), 'x.tiles')\n"
+      ">>> x = ts.stored.array([1.0, 2.0], tiles); ts.load(tiles).sum().item()\n3.0\n\n"
       ">>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npz')\n"
       ">>> np.savez(name, a=np.ones(2)); ts.load(name)['a'].tolist()\n[1.0, 1.0]\n");
 }

@@ -13,6 +13,9 @@
 #include "streaming/stored_plan.hpp"
 #include "streaming/stored_transforms.hpp"
 #include "tessera/store/io/io_engine.hpp"
+#include "tessera/store/tiles/hdf5_store.hpp"
+#include "tessera/store/tiles/open_store.hpp"
+#include "tessera/streaming/forms/form_product.hpp"
 
 namespace tessera::python {
 
@@ -38,7 +41,8 @@ Array host_operand(nb::handle h, std::string_view who) {
 Expression input_from(nb::handle h, std::string_view who) {
   if (is_stored(h.ptr())) return stored_of(h).expression();
   if (auto v = weak_value(h.ptr())) return Expression(*v);
-  return Expression(host_operand(h, who));
+  const Array a = host_operand(h, who);
+  return released([&] { return streaming::kept_operand(a); });
 }
 
 std::optional<ElementOp> element_op(std::string_view text) {
@@ -75,7 +79,13 @@ std::string repr_of_stored(const StoredArray& x) {
              bytes_text(x.bytes()), ", ", x.describe(), ")");
 }
 
-std::string path_or_none(nb::handle h) { return h.is_none() ? std::string() : path_from(h); }
+// Of a result: refused before anything else is done where its ending says what is not made there.
+std::string result_path(nb::handle h) {
+  if (h.is_none()) return {};
+  std::string path = path_from(h);
+  store::require_result_name(path);
+  return path;
+}
 
 std::optional<Shape> axes_or_none(nb::handle h) {
   if (h.is_none()) return {};
@@ -116,7 +126,7 @@ void bind_class(nb::module_& m) {
   c.def(
       "save",
       [](const StoredArray& x, nb::handle path) {
-        const std::string to = path_from(path);
+        const std::string to = result_path(path);
         return released([&] { return x.save(to); });
       },
       "path"_a, nb::sig("def save(self, path: str | os.PathLike[str]) -> StoredArray"),
@@ -130,7 +140,7 @@ void bind_class(nb::module_& m) {
       "transpose",
       [](const StoredArray& x, nb::handle axes, nb::handle path) {
         const auto order = axes_or_none(axes);
-        const std::string to = path_or_none(path);
+        const std::string to = result_path(path);
         return released([&] { return x.transpose(order, to); });
       },
       "axes"_a.none() = nb::none(), "path"_a.none() = nb::none(),
@@ -195,6 +205,13 @@ i64 inject_faults(const std::string& kind, i64 nth) {
 
 }  // namespace
 
+nb::object open_stored(const std::string& path, bool writable, const std::string& dataset) {
+  const streaming::StorePtr s =
+      released([&] { return store::open_store(path, writable, dataset); });
+  if (s->about().empty()) return nb::cast(StoredArray(s));
+  return nb::cast(streaming::FormResult::told_by(s).source(s));
+}
+
 void bind_stored(nb::module_& m) {
   bind_class(m);
   streaming::set_stream_poll(&check_signals);
@@ -211,12 +228,22 @@ void bind_stored(nb::module_& m) {
       "shape"_a, "dtype"_a, "path"_a,
       nb::sig(
           "def _stored_create(shape: typing.Any, dtype: typing.Any, path: str) -> StoredArray"));
+  m.def("_stored_path", &result_path, "path"_a.none(),
+        nb::sig("def _stored_path(path: str | os.PathLike[str] | None) -> str"));
   m.def(
-      "_stored_open",
-      [](const std::string& path, bool writable, const std::string& dataset) {
-        return released([&] { return StoredArray::open(path, writable, dataset); });
+      "_stored_new_hdf5",
+      [](const std::string& path, nb::handle sets) {
+        std::vector<store::Hdf5Dataset> all;
+        for (nb::handle s : nb::borrow<nb::list>(sets))
+          all.push_back({nb::cast<std::string>(s[0]), shape_from(s[1]), dtype_from(s[2])});
+        released([&] { store::create_hdf5_file(path, all); });
       },
-      "path"_a, "writable"_a, "dataset"_a);
+      "path"_a, "sets"_a,
+      nb::sig(
+          "def _stored_new_hdf5(path: str, sets: list[tuple[str, tuple[int, ...], typing.Any]]) "
+          "-> None"));
+  m.def("_stored_open", &open_stored, "path"_a, "writable"_a, "dataset"_a,
+        nb::sig("def _stored_open(path: str, writable: bool, dataset: str) -> typing.Any"));
   m.def(
       "_stored_from",
       [](nb::handle array, const std::string& path) {
@@ -260,7 +287,7 @@ void bind_stored(nb::module_& m) {
   m.def(
       "_stored_matmul",
       [](const StoredArray& a, const StoredArray& b, nb::handle path) {
-        const std::string to = path_or_none(path);
+        const std::string to = result_path(path);
         return released([&] { return streaming::matmul(a, b, to); });
       },
       "a"_a, "b"_a, "path"_a.none(),

@@ -8,6 +8,8 @@
 namespace tessera::python {
 
 void bind_stored(nb::module_& m);
+// An array, or a matrix where the file says that it holds one of a form.
+nb::object open_stored(const std::string& path, bool writable, const std::string& dataset);
 extern PyTypeObject* stored_type;
 inline bool is_stored(PyObject* o) { return Py_TYPE(o) == stored_type; }
 // Matrices of a form on disk.

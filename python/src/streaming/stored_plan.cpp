@@ -3,6 +3,7 @@
 
 #include "core/common.hpp"
 #include "tessera/store/io/io_engine.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/stored_plan.hpp"
 
 namespace tessera::python {
@@ -56,6 +57,7 @@ void bind_stored_plan(nb::module_& m) {
       "_stored_plan", [](const nb::callable& call) { return StoredPlan::of([&] { call(); }); },
       "call"_a,
       nb::sig("def _stored_plan(call: collections.abc.Callable[[], typing.Any]) -> StoredPlan"));
+  m.def("_stored_planning", [] { return streaming::Planning::now() != nullptr; });
   m.def(
       "_stored_traffic",
       [] {

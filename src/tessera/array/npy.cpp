@@ -163,10 +163,15 @@ Array load_npy(const std::string& path, const NpyOptions& options) {
 }
 
 void save_npy(const std::string& path, const Array& x) {
+  write_npy(path, [&](const auto& sink) {
+    encode_npy(compute_device(x.device().kind).host_memory() ? x : x.to(cpu), sink);
+  });
+}
+
+void write_npy(const std::string& path, const NpyWriter& write) {
   tag_io("write");
-  const Array here = compute_device(x.device().kind).host_memory() ? x : x.to(cpu);
   FileWriter file(path);
-  encode_npy(here, [&](const void* from, i64 n) { file.write(from, n); });
+  write([&](const void* from, i64 n) { file.write(from, n); });
   file.commit();
 }
 

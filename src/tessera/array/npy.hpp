@@ -24,6 +24,10 @@ struct NpyOptions {
 TESSERA_API Array load_npy(const std::string& path, const NpyOptions& options = {});
 // From any device. Either the whole file is there afterwards or the old one.
 TESSERA_API void save_npy(const std::string& path, const Array& x);
+// The same of an array that need not be in memory: the writer hands a whole file, header and numbers,
+// to the sink that it is given, piece by piece.
+using NpyWriter = std::function<void(const std::function<void(const void* from, i64 bytes)>& sink)>;
+TESSERA_API void write_npy(const std::string& path, const NpyWriter& write);
 
 // The parts, shared with .npz.
 struct NpyHeader {

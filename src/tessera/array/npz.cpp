@@ -309,19 +309,27 @@ NamedArrays load_npz(const std::string& path, const NpzOptions& options) {
 }
 
 void save_npz(const std::string& path, const NamedArrays& arrays, bool compressed) {
+  NamedWriters files;
+  for (const auto& [name, array] : arrays)
+    files.emplace_back(name, [&array = array](const auto& sink) {
+      encode_npy(compute_device(array.device().kind).host_memory() ? array : array.to(cpu), sink);
+    });
+  write_npz(path, files, compressed);
+}
+
+void write_npz(const std::string& path, const NamedWriters& files, bool compressed) {
   tag_io("write");
   std::set<std::string_view> names;
-  for (const auto& [name, array] : arrays) {
+  for (const auto& [name, write] : files) {
     require<ArgumentError>(names.insert(name).second, "save_npz: two arrays have the name '", name,
                            "'");
     require<ArgumentError>(name.size() < 65000, "save_npz: a name of ", name.size(), " bytes");
   }
   FileWriter file(path);
   std::vector<ZipEntry> entries;
-  for (const auto& [name, array] : arrays) {
-    const Array here = compute_device(array.device().kind).host_memory() ? array : array.to(cpu);
+  for (const auto& [name, write] : files) {
     EntryWriter entry(file, name + ".npy", compressed);
-    encode_npy(here, [&](const void* from, i64 n) { entry.write(from, n); });
+    write([&](const void* from, i64 n) { entry.write(from, n); });
     entries.push_back(entry.finish());
   }
   const i64 start = file.written();

@@ -38,5 +38,9 @@ TESSERA_API NamedArrays load_npz(const std::string& path, const NpzOptions& opti
 // ArgumentError when two names are equal. Either the whole file is there afterwards or the old one.
 TESSERA_API void save_npz(const std::string& path, const NamedArrays& arrays,
                           bool compressed = false);
+// The same of arrays that need not be in memory.
+using NamedWriters = std::vector<std::pair<std::string, NpyWriter>>;
+TESSERA_API void write_npz(const std::string& path, const NamedWriters& files,
+                           bool compressed = false);
 
 }  // namespace tessera

@@ -61,6 +61,28 @@ TEST(Npz, ArraysComeBack) {
   EXPECT_LT(read_all(path_of("a.npz")).size(), 500000u) << "deflated";
 }
 
+TEST(Npz, ArraysThatAreNotInMemory) {
+  const std::string head = npy_header_text(DType::i64, {3, 2}, false);
+  const NpyWriter write = [&](const auto& sink) {
+    sink(head.data(), static_cast<i64>(head.size()));
+    for (const i64 first : {0, 2, 4}) {
+      const i64 row[] = {first, first + 1};
+      sink(row, sizeof row);
+    }
+  };
+  for (const bool compressed : {false, true}) {
+    write_npz(path_of("w.npz"), {{"x", write}, {"y", write}}, compressed);
+    const Array y = NpzFile(path_of("w.npz")).read("y");
+    ASSERT_EQ(y.shape(), (Shape{3, 2}));
+    for (i64 k = 0; k < 6; ++k) EXPECT_EQ(y.host<i64>()[k], k);
+  }
+  write_npy(path_of("w.npy"), write);
+  EXPECT_EQ(load_npy(path_of("w.npy")).host<i64>()[5], 5);
+  const NpyWriter fails = [](const auto&) { throw IoError("no"); };
+  EXPECT_THROW(write_npy(path_of("w.npy"), fails), IoError);
+  EXPECT_EQ(load_npy(path_of("w.npy")).host<i64>()[5], 5) << "the old file stays";
+}
+
 TEST(Npz, EmptyArchivesAndEqualNames) {
   save_npz(path_of("e.npz"), {});
   EXPECT_EQ(read_all(path_of("e.npz")).size(), 22u);

@@ -133,7 +133,8 @@ Handle open_file(const std::string& path, bool writable) {
 
 Handle open_dataset(hid_t file, const std::string& path, const std::string& asked) {
   std::vector<std::string> names;
-  H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, nullptr, note_name, &names);
+  H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, note_name, &names);
+  require<IoError>(!names.empty(), "'", path, "' holds no dataset");
   require<IoError>(!asked.empty() || names.size() == 1, "'", path, "' holds ", names.size(),
                    " datasets (", join(names), "); say which");
   const std::string name = asked.empty() ? names.front() : asked;
@@ -145,6 +146,15 @@ Handle open_dataset(hid_t file, const std::string& path, const std::string& aske
           name,
           "'; there are ",
           join(names)};
+}
+
+std::string name_of(hid_t set) {
+  const ssize_t length = H5Iget_name(set, nullptr, 0);
+  require<IoError>(length >= 0, "HDF5 does not say what a dataset is called");
+  std::string name(static_cast<std::size_t>(length) + 1, '\0');
+  H5Iget_name(set, name.data(), name.size());
+  name.pop_back();
+  return name.starts_with('/') ? name.substr(1) : name;
 }
 
 bool is_plain(hid_t file, hid_t set, DType dtype) {
@@ -165,12 +175,16 @@ Description describe(hid_t file, hid_t set, const std::string& path) {
   require<IoError>(dtype.has_value(), "'", path,
                    "': the dataset holds no numbers that we know (bool, integers, floats of 2 to 8 "
                    "bytes and complex numbers of 8 and 16 are)");
+  Description d;
+  d.dtype = *dtype;
+  if (H5Sget_simple_extent_type(space) == H5S_NULL) {
+    d.shape = {0};
+    return d;
+  }
   const int ndim = H5Sget_simple_extent_ndims(space);
   require<IoError>(ndim >= 0 && ndim <= max_rank, "'", path, "': the dataset has no shape");
   std::vector<hsize_t> sizes(static_cast<std::size_t>(ndim));
   H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-  Description d;
-  d.dtype = *dtype;
   for (const hsize_t n : sizes) d.shape.push_back(static_cast<i64>(n));
   if (H5Pget_layout(how) != H5D_CONTIGUOUS || !is_plain(file, set, d.dtype)) return d;
   const haddr_t at = H5Dget_offset(set);

@@ -56,12 +56,13 @@ class Handle {
 Handle type_of(DType t);
 // IoError for what is no regular file, or none of HDF5.
 Handle open_file(const std::string& path, bool writable = false);
-// The dataset of a name, or the only one of the file where none is asked for.
+// The dataset of a name ("group/name"), or the only one of the file where none is asked for.
 Handle open_dataset(hid_t file, const std::string& path, const std::string& asked);
+std::string name_of(hid_t set);
 
 struct Description {
   DType dtype = DType::f64;
-  Shape shape;
+  Shape shape;  // (0,) where the dataset has a type and no numbers at all
   // Where the numbers are when they lie in one piece as we would write them, else -1.
   i64 place = -1;
 };

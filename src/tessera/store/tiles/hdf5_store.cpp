@@ -262,10 +262,10 @@ std::shared_ptr<TileStore> open_hdf5_store(const std::string& path, const std::s
     return std::make_shared<File>(path, writable ? File::Mode::write : File::Mode::read,
                                   options.direct.value_or(true));
   };
-  const std::string name = dataset.empty() ? "" : cat("'", dataset, "'");
   const hdf5::Quiet quiet;
   hdf5::Handle file = hdf5::open_file(path, writable);
   hdf5::Handle set = hdf5::open_dataset(file, path, dataset);
+  const std::string name = cat("'", hdf5::name_of(set), "'");
   const hdf5::Description found = hdf5::describe(file, set, path);
   if (found.place >= 0)
     return std::make_shared<SlabFile>(cat("HDF5 dataset ", name, " of"),
@@ -294,7 +294,45 @@ std::shared_ptr<TileStore> open_hdf5_store(const std::string& path, const std::s
       grid_of_chunks(found.shape, *chunk, found.dtype, IoEngine::piece));
 }
 
+void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>& sets) {
+  const hdf5::Quiet quiet;
+  const hdf5::Handle file{H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
+                          "cannot create '", path, "': HDF5 refuses"},
+      how{H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "HDF5 has no property lists"},
+      groups{H5Pcreate(H5P_LINK_CREATE), H5Pclose, "HDF5 has no property lists"};
+  H5Pset_layout(how, H5D_CONTIGUOUS);
+  H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(how, H5D_FILL_TIME_NEVER);
+  H5Pset_create_intermediate_group(groups, 1);
+  for (const Hdf5Dataset& s : sets) {
+    std::vector<hsize_t> sizes;
+    for (const i64 n : s.shape) sizes.push_back(static_cast<hsize_t>(n));
+    const hdf5::Handle space{
+        sizes.empty() ? H5Screate(H5S_SCALAR)
+                      : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
+        H5Sclose, "HDF5 cannot hold an array of shape ", s.shape},
+        type = hdf5::type_of(s.dtype);
+    const hdf5::Handle set{H5Dcreate2(file, s.name.c_str(), type, space, groups, how, H5P_DEFAULT),
+                           H5Dclose,
+                           "cannot create '",
+                           path,
+                           "': HDF5 makes no dataset of ",
+                           name(s.dtype),
+                           " and shape ",
+                           s.shape,
+                           " that is called '",
+                           s.name,
+                           "'"};
+  }
+}
+
 #else
+
+void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>&) {
+  throw NotAvailable(cat("'", path,
+                         "': this library was built without HDF5; with libhdf5-dev on the machine "
+                         "it is built in"));
+}
 
 std::shared_ptr<TileStore> open_hdf5_store(const std::string& path, const std::string&, bool,
                                            const Hdf5StoreOptions&) {

@@ -6,6 +6,9 @@
 // the library, one call at a time, and are not read ahead. Tiles are whole chunks.
 //   auto s = open_hdf5_store("x.h5", "measured/k", /*writable=*/true);
 
+#include <string>
+#include <vector>
+
 #include "tessera/store/tiles/tile_store.hpp"
 
 namespace tessera::store {
@@ -24,5 +27,14 @@ TESSERA_API std::shared_ptr<TileStore> open_hdf5_store(const std::string& path,
                                                        const std::string& dataset = "",
                                                        bool writable = false,
                                                        const Hdf5StoreOptions& options = {});
+
+struct Hdf5Dataset {
+  std::string name;  // "measured/k" is the dataset k of a group
+  Shape shape;
+  DType dtype = DType::f64;
+};
+// A new file with datasets that lie in one piece and are written by opening them: until then their
+// numbers are any. IoError where there is a file of that name, or no space for it.
+TESSERA_API void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>& sets);
 
 }  // namespace tessera::store

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "support/distances.hpp"
 #include "support/files.hpp"
 #include "support/tile_stores.hpp"
 #include "tessera/store/io/io_engine.hpp"
@@ -130,6 +131,26 @@ TEST(Hdf5Store, SaysWhenItsNumbersWereChanged) {
     }
     EXPECT_NE(version(), before);
   }
+}
+
+TEST(Hdf5Store, NewFilesAreWrittenInPlace) {
+  const std::string path = path_of("new.h5");
+  std::filesystem::remove(path);
+  create_hdf5_file(
+      path, {{"x", {3, 5}, DType::c64}, {"g/none", {0, 2}, DType::b1}, {"s", {}, DType::i16}});
+  const Array x = random_on_host({3, 5}, DType::c64, 1);
+  write_box(*open_hdf5_store(path, "x", true), {{0, 0}, {3, 5}}, x);
+  EXPECT_PRED2(same_bits, read_box(*open_hdf5_store(path, "x"), {{0, 0}, {3, 5}}), x);
+  const auto none = open_hdf5_store(path, "g/none", true);
+  EXPECT_EQ(none->grid().shape(), (Shape{0, 2}));
+  EXPECT_TRUE(has(none->describe(), "HDF5 dataset 'g/none' of")) << none->describe();
+  EXPECT_EQ(open_hdf5_store(path, "s")->grid().dtype(), DType::i16);
+  EXPECT_TRUE(
+      has(thrown_text<IoError>([&] { open_hdf5_store(path); }), "3 datasets (g/none, s, x)"));
+  EXPECT_THROW(create_hdf5_file(path, {}), IoError);
+  std::filesystem::remove(path);
+  EXPECT_THROW(create_hdf5_file(path, {{"x", {1}, DType::f32}, {"x", {1}, DType::f32}}), IoError);
+  std::filesystem::remove(path);
 }
 
 TEST(Hdf5Store, RefusesWithASentence) {

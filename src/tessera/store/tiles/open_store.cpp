@@ -42,13 +42,19 @@ std::shared_ptr<TileStore> open_store(const std::string& path, bool writable,
                     "an HDF5 file does"));
 }
 
+void require_result_name(const std::string& path) {
+  for (const std::string_view ending : {".npz", ".zarr", ".tessera", ".h5", ".hdf5"})
+    require<IoError>(!path.ends_with(ending), "cannot create '", path,
+                     "': results on disk are tiled files or .npy files, and a name that ends in ",
+                     ending,
+                     " says another format, which ts.save writes; take one that ends in "
+                     ".tiles or .npy");
+}
+
 std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid,
                                         const std::string& name) {
   const std::string& named = name.empty() ? path : name;
-  require<IoError>(
-      !names_hdf5(named), "cannot create '", named,
-      "': datasets of HDF5 files are used in place, not made; take a name that ends in "
-      ".npy or .tiles");
+  require_result_name(named);
   if (named.ends_with(".npy")) return create_npy_store(path, grid.shape(), grid.dtype());
   return create_tiled_file(path, grid);
 }

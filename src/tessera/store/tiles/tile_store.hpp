@@ -70,6 +70,8 @@ class TESSERA_API TileStore {
   virtual i64 resident(const Box&) const { return 0; }
   // All that was written before is on disk when this returns.
   virtual void flush() {}
+  // What a file says that its numbers stand for, where they are not an array; "" otherwise.
+  virtual std::string about() const { return {}; }
 };
 
 // What every store refuses at once: a box outside, another shape or dtype, memory of a device.

@@ -47,6 +47,7 @@ class TiledFile final : public TileStore {
   bool on_disk() const override { return true; }
   std::string path() const override { return file_->path(); }
   std::string version() const override { return file_->version(); }
+  std::string about() const override { return header_.about; }
 
   Transfer read(const Box& box, const Array& into) override {
     check_transfer("read", grid(), box, into);
@@ -127,7 +128,7 @@ bool wants_direct(const TiledFileOptions& options) { return options.direct.value
 // Space and header of a new file.
 std::shared_ptr<TileStore> formatted(const std::shared_ptr<File>& file, const TileGrid& grid,
                                      const TiledFileOptions& options) {
-  const TiledHeader header{grid, options.column_major};
+  const TiledHeader header{grid, options.column_major, options.about};
   std::string page = header.encode();
   if (options.reserve)
     file->reserve(header.file_bytes());

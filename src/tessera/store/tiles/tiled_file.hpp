@@ -19,6 +19,7 @@ struct TiledFileOptions {
   bool column_major = false;              // the order of the numbers within a tile
   std::optional<bool> direct = {};        // past the page cache, which is the default
   std::shared_ptr<IoEngine> engine = {};  // otherwise IoEngine::shared()
+  std::string about = {};                 // what TileStore::about() gives
 };
 
 // IoError when there is a file of that name already, or no space for it (then it is removed).

@@ -125,6 +125,18 @@ TEST(TiledFile, TilesAreWhereTheHeaderSays) {
   EXPECT_EQ(bytes.substr(6 * 4096, 6), std::string("\7\0\10\0\11\0", 6));
 }
 
+TEST(TiledFile, SaysWhatItsNumbersStandFor) {
+  const TileGrid grid({5, 7}, {2, 4}, DType::f32);
+  for (const std::string& about :
+       {std::string(), std::string("matrix Triangular 7"), std::string(256, 'a')}) {
+    EXPECT_EQ(create_tiled_file(new_tiles(), grid, {.about = about})->about(), about);
+    EXPECT_EQ(open_tiled_file(path_of("a.tiles"))->about(), about);
+  }
+  EXPECT_THROW(create_tiled_file(new_tiles("b.tiles"), grid, {.about = std::string(257, 'a')}),
+               ArgumentError);
+  EXPECT_FALSE(std::filesystem::exists(path_of("b.tiles")));
+}
+
 TEST(TiledFile, RefusesWithASentence) {
   const TileGrid grid({5, 7}, {2, 4}, DType::f32);
   const std::string path = new_tiles();

@@ -14,6 +14,7 @@ constexpr std::uint32_t version = 1;
 // Places in the page; all numbers are little-endian.
 constexpr i64 version_at = 8, page_at = 12, dtype_at = 16, order_at = 32, rank_at = 36,
               size_at = 40, shape_at = 64, tile_at = shape_at + 8 * max_rank,
+              about_at = tile_at + 8 * max_rank, about_end = about_at + 256,
               sum_at = TiledHeader::page - 4;
 
 template <class T>
@@ -26,6 +27,12 @@ T take(std::span<const std::byte> bytes, i64 at) {
   T value;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
+}
+
+// Letters, padded with zeros.
+std::string text_of(std::span<const std::byte> bytes, i64 begin, i64 end) {
+  const char* text = reinterpret_cast<const char*>(bytes.data()) + begin;
+  return {text, strnlen(text, static_cast<std::size_t>(end - begin))};
 }
 
 std::uint32_t sum_of(const void* bytes) {
@@ -67,6 +74,10 @@ std::string TiledHeader::encode() const {
     put(out, shape_at + 8 * d, shape[d]);
     put(out, tile_at + 8 * d, tile[d]);
   }
+  require<ArgumentError>(static_cast<i64>(about.size()) <= about_end - about_at, "tiled file: '",
+                         about, "' has more than the ", about_end - about_at,
+                         " letters that a header holds");
+  std::memcpy(out.data() + about_at, about.data(), about.size());
   put(out, sum_at, sum_of(out.data()));
   return out;
 }
@@ -81,8 +92,7 @@ TiledHeader TiledHeader::decode(std::span<const std::byte> start, const std::str
                    " is known");
   require<IoError>(take<std::uint32_t>(start, sum_at) == sum_of(start.data()), who,
                    ": the checksum of the header is wrong: it was damaged, or not wholly written");
-  const char* text = reinterpret_cast<const char*>(start.data()) + dtype_at;
-  const std::string word(text, strnlen(text, static_cast<std::size_t>(order_at - dtype_at)));
+  const std::string word = text_of(start, dtype_at, order_at);
   const std::optional<DType> dtype = parse_dtype(word);
   const auto order = take<std::uint32_t>(start, order_at),
              rank = take<std::uint32_t>(start, rank_at);
@@ -99,7 +109,8 @@ TiledHeader TiledHeader::decode(std::span<const std::byte> start, const std::str
   }
   require<IoError>(sane && countable(shape, tile, *dtype), who, ": shape ", tessera::to_text(shape),
                    " in tiles of ", tessera::to_text(tile), " is none");
-  TiledHeader header{TileGrid(shape, tile, *dtype), order == 1};
+  TiledHeader header{TileGrid(shape, tile, *dtype), order == 1,
+                     text_of(start, about_at, about_end)};
   require<IoError>(take<i64>(start, size_at) == header.file_bytes(), who, ": the header says ",
                    take<i64>(start, size_at), " bytes, its shape and tiles need ",
                    header.file_bytes());

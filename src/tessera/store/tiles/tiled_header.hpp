@@ -14,6 +14,7 @@ namespace tessera::store {
 struct TESSERA_API TiledHeader {
   TileGrid grid;
   bool column_major = false;  // the order of the numbers within a tile
+  std::string about = {};     // what the numbers stand for, in a few words; an array: none
 
   static constexpr i64 page = 4096;  // of the header; tiles begin at multiples of it
   std::string encode() const;

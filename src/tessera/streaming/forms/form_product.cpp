@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "tessera/matrix/products/multiply.hpp"
 #include "tessera/streaming/forms/form_cut.hpp"
@@ -332,6 +333,35 @@ FormSource FormResult::source(const StorePtr& store) const {
   FormSource m =
       has_words() ? FormSource::bits(form, store, cols) : FormSource::numbers(form, store, strict);
   return lower ? m.transpose() : m;
+}
+
+std::string FormResult::about() const {
+  if (form == Form::dense) return {};
+  return cat("matrix ", name(form), " ", cols, lower ? " lower" : "", strict ? " strict" : "");
+}
+
+FormResult FormResult::told_by(const StorePtr& store) {
+  const std::string about = store->about();
+  const Shape& shape = store->grid().shape();
+  FormResult r;
+  for (std::size_t begin = 0; begin < about.size() && shape.size() == 2;) {
+    // The one number among the words.
+    const std::size_t end = std::min(about.find(' ', begin), about.size());
+    std::from_chars(about.data() + begin, about.data() + end, r.cols);
+    begin = end + 1;
+  }
+  using enum Form;
+  for (const Form known : {bit, triangular_bit, triangular, symmetric, antisymmetric})
+    for (const bool is_lower : {false, true})
+      for (const bool is_strict : {false, true}) {
+        const FormResult said{known, DType::b1, 0, r.cols, is_lower, is_strict};
+        if (shape.size() == 2 && said.about() == about) r = said;
+      }
+  require<IoError>(r.form != dense, store->describe(), ": is said to hold '", about,
+                   "'; matrices of a form are known, and arrays");
+  r.rows = shape[0];
+  if (!r.has_words()) r.dtype = store->grid().dtype();
+  return r;
 }
 
 FormResult product_form(const FormSource& a, const FormSource& b, const FormProduct& what) {

@@ -28,6 +28,10 @@ struct TESSERA_API FormResult {
   DType stored_dtype() const { return has_words() ? DType::u64 : dtype; }
   // The result, when what is stored is there.
   FormSource source(const StorePtr& store) const;
+  // What a file says of it, in words, and back: "matrix Triangular 300 lower strict", where the number
+  // is that of the columns. IoError for other words.
+  std::string about() const;
+  static FormResult told_by(const StorePtr& store);
 };
 TESSERA_API FormResult result_of(const AnyMatrix& given, i64 rows, i64 cols);
 

@@ -2,12 +2,15 @@
 #include "tessera/streaming/forms/form_product.hpp"
 
 #include <cmath>
+#include <filesystem>
 
+#include "support/files.hpp"
 #include "support/streams.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/matrix/products/multiply.hpp"
+#include "tessera/store/tiles/tiled_file.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -218,6 +221,39 @@ TEST(FormProducts, NumbersThatAreNotFiniteMeetOnlyWhatIsStored) {
             EXPECT_TRUE(all_equal(ops::isinf(got), ops::isinf(expected))) << name(form) << k;
           }
         }
+}
+
+// A store of one page whose file says those words.
+StorePtr that_says(const std::string& about, const Shape& shape, DType t) {
+  const std::string path = path_of("said.tiles");
+  std::filesystem::remove(path);
+  return store::create_tiled_file(path, {shape, shape, t}, {.about = about});
+}
+
+TEST(FormResult, IsToldInWords) {
+  for (const Form form :
+       {Form::triangular, Form::symmetric, Form::antisymmetric, Form::bit, Form::triangular_bit})
+    for (const bool lower : {false, true}) {
+      const bool bits = form == Form::bit || form == Form::triangular_bit;
+      const FormResult r{form, bits ? DType::b1 : DType::f32, 7, 7, lower, !lower};
+      const FormResult again =
+          FormResult::told_by(that_says(r.about(), r.stored_shape(), r.stored_dtype()));
+      EXPECT_EQ(again.about(), r.about());
+      EXPECT_EQ(again.dtype, r.dtype);
+      EXPECT_EQ(again.rows, 7);
+    }
+  EXPECT_EQ((FormResult{Form::dense, DType::f32, 3, 3}).about(), "");
+  for (const std::string words :
+       {"matrix", "matrix Symmetric", "matrix Diagonal 3", "matrix Dense 3", "vector Symmetric 3",
+        "matrix Symmetric 3 upside", "?"})
+    EXPECT_TRUE(has(thrown_text<IoError>([&] {
+                      FormResult::told_by(that_says(words, {3, 3}, DType::f64));
+                    }),
+                    words))
+        << words;
+  EXPECT_THROW(FormResult::told_by(that_says("matrix Bit 3", {3}, DType::u64)), IoError);
+  const StorePtr few = that_says("matrix Bit 99999", {3, 8}, DType::u64);
+  EXPECT_THROW(FormResult::told_by(few).source(few), ShapeError);
 }
 
 }  // namespace

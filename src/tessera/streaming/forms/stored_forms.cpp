@@ -10,6 +10,7 @@
 #include "tessera/kernels/linalg/linalg.hpp"
 #include "tessera/matrix/functions/elementwise.hpp"
 #include "tessera/streaming/forms/form_propagator.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
 #include "tessera/streaming/stored/stored_array.hpp"
 
@@ -45,12 +46,16 @@ using PlanForm = std::function<StreamPlan(const StorePtr& out, const Options& op
 
 FormSource made_on_disk(const FormResult& r, const store::TileGrid& grid, const std::string& path,
                         const std::function<JobFacts()>& facts, const PlanForm& plan) {
+  require<ArgumentError>(r.form == Form::dense || !path.ends_with(".npy"), "'", path,
+                         "': a .npy file does not say that a matrix is ", name(r.form),
+                         "; take a name that ends in .tiles");
   return r.source(result_store({.path = path,
                                 .facts = facts,
                                 .shape = r.stored_shape(),
                                 .dtype = r.stored_dtype(),
                                 .grid = grid,
-                                .half = r.is_half()},
+                                .half = r.is_half(),
+                                .about = r.about()},
                                [&](const StorePtr& out, const Options& options,
                                    const MakeScratch&) { return plan(out, options); }));
 }
@@ -59,15 +64,14 @@ FormSource made_on_disk(const FormResult& r, const store::TileGrid& grid, const 
 Array read_upper(const FormSource& m, const Range& rows, const Range& cols, i64 diagonal) {
   if (rows.begin + diagonal >= cols.end || rows.size() == 0 || cols.size() == 0)
     return zeros({rows.size(), cols.size()}, m.dtype).contiguous();
-  const Array all =
-      store::read_box(*m.store, {{rows.begin, cols.begin}, {rows.size(), cols.size()}});
+  const Array all = read_box(m.store, {{rows.begin, cols.begin}, {rows.size(), cols.size()}});
   if (rows.end + diagonal <= cols.begin + 1) return all;
   return linalg::triangle(all, false, diagonal + rows.begin - cols.begin);
 }
 
 Array read_numbers(const FormSource& m, const Range& rows, const Range& cols) {
   if (!m.is_half())
-    return store::read_box(*m.store, {{rows.begin, cols.begin}, {rows.size(), cols.size()}});
+    return read_box(m.store, {{rows.begin, cols.begin}, {rows.size(), cols.size()}});
   const Array upper = read_upper(m, rows, cols, m.strict ? 1 : 0);
   if (!m.is_mirrored()) return upper;
   const Array below = read_upper(m, cols, rows, 1).transpose();
@@ -78,8 +82,7 @@ AnyMatrix read_words(const FormSource& m, const Range& rows, const Range& cols) 
   const i64 first = cols.begin / 512 * 512;
   const i64 count = rows.size() == 0 || cols.size() == 0 ? 0 : bit_words(cols.end - first);
   Array words = zeros({rows.size(), bit_words(cols.end - first)}, DType::u64).contiguous();
-  if (count > 0)
-    words = store::read_box(*m.store, {{rows.begin, first / 64}, {rows.size(), count}});
+  if (count > 0) words = read_box(m.store, {{rows.begin, first / 64}, {rows.size(), count}});
   if (cols.begin == first && cols.end == m.stored_cols)
     return AnyMatrix::bits({words, cols.size()});
   const i64 at_a_time = std::max<i64>(1, (i64{1} << 18) / std::max<i64>(1, count * 64));

@@ -6,6 +6,7 @@
 #include "tessera/split/batched.hpp"
 #include "tessera/split/fit.hpp"
 #include "tessera/split/split_linop.hpp"
+#include "tessera/streaming/plan/pass_figures.hpp"
 #include "tessera/streaming/plan/sampled_boxes.hpp"
 
 namespace tessera::streaming {
@@ -308,11 +309,12 @@ class TileSearch {
         names.empty() ? "it has no dim to be cut along" : cat("cut along ", join(names, ", "));
     const std::string why = reasons_.empty() ? "" : cat("; ", join(reasons_, "; "));
     require<OutOfMemory>(least && least->workspace != unknown, a_, " over arrays on disk: ", cuts,
-                         ", no tile fits the devices under a budget of ", budget_, " bytes", why);
-    throw OutOfMemory(cat(a_, " over arrays on disk: ", cuts, ", a tile holds ", least->held(),
-                          " bytes (", bytes_text(least->parts),
-                          " of input, output and arrays), the budget is ", budget_,
-                          "; the smallest budget that would do is ", least->held(), " bytes", why));
+                         ", no tile fits the devices under a budget of ", exact_bytes(budget_),
+                         why);
+    throw OutOfMemory(
+        cat(a_, " over arrays on disk: ", cuts, ", a tile holds ", exact_bytes(least->held()), " (",
+            bytes_text(least->parts), " of input, output and arrays), the budget is ", budget_,
+            "; the smallest budget that would do is ", exact_bytes(least->held()), why));
   }
 
   const NamedLinop& a_;

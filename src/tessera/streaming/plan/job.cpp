@@ -68,8 +68,9 @@ class JobRun {
     if (file_.next_step() == 0) {
       fs::remove(partial_);  // perhaps without a header yet
       try {
-        if (job_.half && fs::path(job_.path).extension() != ".npy")
-          return store::create_tiled_file(partial_, grid_, {.reserve = false});
+        if ((job_.half || !job_.about.empty()) && fs::path(job_.path).extension() != ".npy")
+          return store::create_tiled_file(partial_, grid_,
+                                          {.reserve = !job_.half, .about = job_.about});
         return store::create_store(partial_, grid_, job_.path);
       } catch (...) {
         give_up();

@@ -31,7 +31,8 @@ struct Job {
   // with if they are not above the limit. Steps follow from the budget.
   i64 budget = 0, limit = 0;
   std::vector<std::string> scratch = {};  // names of all stores that the plan may ask for
-  bool half = false;  // about half of the file is never written, and takes nothing of the disk
+  bool half = false;       // about half of the file is never written, and takes nothing of the disk
+  std::string about = {};  // what a tiled file says of its numbers, TileStore::about()
 };
 
 using PlanInto = std::function<StreamPlan(const StorePtr& out, const Options& options,

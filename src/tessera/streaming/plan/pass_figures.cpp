@@ -4,11 +4,11 @@
 #include <algorithm>
 
 namespace tessera::streaming {
-namespace {
 
-std::string bytes_and_text(i64 bytes) { return cat(bytes, " bytes (", bytes_text(bytes), ")"); }
-
-}  // namespace
+std::string exact_bytes(i64 bytes) { return cat(bytes, bytes == 1 ? " byte" : " bytes"); }
+std::string exact_and_short_bytes(i64 bytes) {
+  return cat(exact_bytes(bytes), " (", bytes_text(bytes), ")");
+}
 
 Moved PassFigures::wanted() const {
   Moved sum;
@@ -59,14 +59,15 @@ std::string PassFigures::explain() const {
   std::string text = title + "\n";
   for (const StoreFigures& s : stores) {
     text += cat("  ", s.role, ": ", s.description);
-    if (s.wanted.read > 0) text += cat("; reads ", bytes_and_text(s.wanted.read));
+    if (s.wanted.read > 0) text += cat("; reads ", exact_and_short_bytes(s.wanted.read));
     if (s.read > s.wanted.read) text += cat(", and ", s.read - s.wanted.read, " that lie between");
-    if (s.wanted.written > 0) text += cat("; writes ", bytes_and_text(s.wanted.written));
+    if (s.wanted.written > 0) text += cat("; writes ", exact_and_short_bytes(s.wanted.written));
     text += "\n";
   }
   for (const std::string& note : notes) text += cat("  ", note, "\n");
-  text += cat("  in all: reads ", wanted().read, " bytes, writes ", wanted().written, " bytes in ",
-              steps, " steps\n", "  holds ", bytes_and_text(held));
+  text += cat("  in all: reads ", exact_bytes(wanted().read), ", writes ",
+              exact_bytes(wanted().written), " in ", steps, steps == 1 ? " step\n" : " steps\n",
+              "  holds ", exact_and_short_bytes(held));
   text += budget > 0 ? cat(" of a budget of ", bytes_text(budget), "\n")
                      : std::string(", no budget given\n");
   return text;

@@ -12,6 +12,10 @@
 
 namespace tessera::streaming {
 
+// "1 byte", "2048 bytes"; "2048 bytes (2.00 KiB)".
+TESSERA_API std::string exact_bytes(i64 bytes);
+TESSERA_API std::string exact_and_short_bytes(i64 bytes);
+
 // Bytes of one tier.
 struct Moved {
   i64 read = 0, written = 0;

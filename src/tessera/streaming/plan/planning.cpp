@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/streaming/plan/planning.hpp"
 
+#include <algorithm>
+
 #include "tessera/store/tiles/tiled_file.hpp"
 
 namespace tessera::streaming {
@@ -10,20 +12,19 @@ thread_local Planning* planning_now = nullptr;
 
 }  // namespace
 
-// Within a planning its bytes count as long as somebody holds it, as those of a file do; it may
-// outlive the planning.
+// Its bytes count in the planning that made it as long as somebody holds it, as those of a file do; it
+// may outlive that planning, and has no numbers then.
 class PlannedStore final : public store::TileStore {
  public:
-  PlannedStore(std::string description, store::TileGrid grid, Planning* counted)
-      : description_(std::move(description)),
-        grid_(std::move(grid)),
-        bytes_(counted ? store::tiled_file_bytes(grid_) : 0) {
-    if (!counted) return;
-    counted->disk_now_ += bytes_;
-    counted->disk_peak_ = std::max(counted->disk_peak_, counted->disk_now_);
+  PlannedStore(std::string description, store::TileGrid grid,
+               std::shared_ptr<Planning::Files> counted)
+      : description_(std::move(description)), grid_(std::move(grid)), counted_(std::move(counted)) {
+    if (!counted_) return;
+    counted_->now += store::tiled_file_bytes(grid_);
+    counted_->peak = std::max(counted_->peak, counted_->now.load());
   }
   ~PlannedStore() override {
-    if (Planning* p = Planning::now()) p->disk_now_ -= bytes_;
+    if (counted_) counted_->now -= store::tiled_file_bytes(grid_);
   }
   const store::TileGrid& grid() const override { return grid_; }
   std::string describe() const override { return description_; }
@@ -31,11 +32,13 @@ class PlannedStore final : public store::TileStore {
   bool on_disk() const override { return true; }
   store::Transfer read(const Box& box, const Array& into) override {
     store::check_transfer("read", grid_, box, into);
+    require_planning("read");
     into.fill(Value(0.0));
     return {};
   }
   store::Transfer write(const Box& box, const Array& from) override {
     store::check_transfer("write", grid_, box, from);
+    require_planning("write");
     return {};
   }
   i64 bytes_to_read(const Box& box, const Layout& into) const override {
@@ -43,9 +46,18 @@ class PlannedStore final : public store::TileStore {
   }
 
  private:
+  void require_planning(std::string_view who) const {
+    const Planning* now = Planning::now();
+    require<ArgumentError>(
+        now && now->files_ == counted_, who, ": the ", name(grid_.dtype()), " array of shape ",
+        grid_.shape(),
+        " is the result of a plan, which computes nothing: make the call itself, "
+        "outside of plan and explain, to have its numbers");
+  }
+
   std::string description_;
   store::TileGrid grid_;
-  i64 bytes_;
+  std::shared_ptr<Planning::Files> counted_;
 };
 
 Planning::Planning() {
@@ -60,7 +72,7 @@ Array planned_numbers(const Shape& shape, DType dtype) {
 }
 
 StorePtr Planning::store(std::string description, const store::TileGrid& grid) {
-  return std::make_shared<PlannedStore>(std::move(description), grid, this);
+  return std::make_shared<PlannedStore>(std::move(description), grid, files_);
 }
 
 StorePtr Planning::unmade_store(std::string description, const store::TileGrid& grid) {
@@ -74,6 +86,40 @@ StorePtr Planning::of_formula(std::shared_ptr<const void> formula,
   StorePtr made = make();
   formulas_.emplace_back(std::move(formula), made);
   return made;
+}
+
+void Planning::note(std::string_view what, const std::vector<Part>& read,
+                    const std::vector<Part>& written) {
+  std::string of;
+  Step step;
+  StreamPlan pass("", {});
+  const auto add = [&](const Part& p, std::string_view role, std::vector<Move>& to) {
+    const DType dtype = p.store->grid().dtype();
+    of += cat(of.empty() ? "" : ", ", p.box.shape, " ", name(dtype));
+    const i64 buffer = pass.add_buffer(p.box.size() * size_of(dtype));
+    to.push_back({pass.add_store(std::string(role), p.store), p.box,
+                  dense_view(buffer, p.box.shape, dtype)});
+  };
+  for (const Part& p : read) add(p, "source", step.reads);
+  for (const Part& p : written) add(p, "output", step.writes);
+  pass.add_step(std::move(step));
+  passes_.push_back(pass.figures());
+  passes_.back().title = cat(what, ": ", of);
+}
+
+Array read_box(const StorePtr& store, const Box& box) {
+  Planning* planning = Planning::now();
+  if (!planning) return store::read_box(*store, box);
+  planning->note_read({{store, box}});
+  return planned_numbers(box.shape, store->grid().dtype()).contiguous();
+}
+
+void write_box(const StorePtr& store, const Box& box, const Array& from) {
+  Planning* planning = Planning::now();
+  if (!planning) return store::write_box(*store, box, from);
+  store::check_transfer("write", store->grid(), box, from);
+  require<IoError>(store->writable(), "write: ", store->describe(), " was opened to be read only");
+  planning->note_write({store, box});
 }
 
 }  // namespace tessera::streaming

@@ -2,9 +2,11 @@
 #pragma once
 // What a call on stored arrays will do, found by making it without its work: while a Planning lives,
 // plans that this thread runs are noted instead, files of the backing folder are not made, and
-// numbers that would be computed are zeros. The plans are those that the same call runs.
+// numbers that would be computed are zeros. The plans are those that the same call runs. What it makes
+// cannot be read or written outside of it.
 //   Planning p;   matmul(a, b);   p.passes();   p.disk_peak();
 
+#include <atomic>
 #include <utility>
 
 #include "tessera/streaming/plan/pass_figures.hpp"
@@ -23,7 +25,15 @@ class TESSERA_API Planning {
   void add(PassFigures pass) { passes_.push_back(std::move(pass)); }
   const std::vector<PassFigures>& passes() const { return passes_; }
   // Bytes of new files: what they take at most at a time.
-  i64 disk_peak() const { return disk_peak_; }
+  i64 disk_peak() const { return files_->peak; }
+
+  // Boxes that a key brings to memory, or changes, in one pass that is counted and not made.
+  struct Part {
+    StorePtr store;
+    Box box;
+  };
+  void note_read(const std::vector<Part>& parts) { note("read", parts, {}); }
+  void note_write(const Part& part) { note("write", {}, {part}); }
 
   // A new file that is not made: `description` stands for it, it reads as zeros.
   StorePtr store(std::string description, const store::TileGrid& grid);
@@ -34,12 +44,24 @@ class TESSERA_API Planning {
 
  private:
   friend class PlannedStore;
+  // Of the new files, which may outlive the planning, and go on another thread.
+  struct Files {
+    std::atomic<i64> now = 0;
+    i64 peak = 0;
+  };
+  void note(std::string_view what, const std::vector<Part>& read, const std::vector<Part>& written);
+
   std::vector<PassFigures> passes_;
   std::vector<std::pair<std::shared_ptr<const void>, StorePtr>> formulas_;
-  i64 disk_now_ = 0, disk_peak_ = 0;
+  std::shared_ptr<Files> files_ = std::make_shared<Files>();
 };
 
 // Numbers that nobody has computed: zeros that take no memory.
 TESSERA_API Array planned_numbers(const Shape& shape, DType dtype);
+
+// Elements of a box in memory, and back, as keys of users want them; within a Planning they are counted,
+// nothing is moved, and what was read is zeros that may be written over.
+TESSERA_API Array read_box(const StorePtr& store, const Box& box);
+TESSERA_API void write_box(const StorePtr& store, const Box& box, const Array& from);
 
 }  // namespace tessera::streaming

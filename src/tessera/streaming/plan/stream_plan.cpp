@@ -33,9 +33,9 @@ i64 StreamPlan::rounded(i64 bytes) {
 }
 
 void require_budget(std::string_view who, const Options& options, i64 least) {
-  require<OutOfMemory>(budget_of(options) >= least, who, ": a budget of ", options.budget,
-                       " bytes is too small, the least for these operands is ", least, " bytes (",
-                       bytes_text(least), ")");
+  require<OutOfMemory>(
+      budget_of(options) >= least, who, ": a budget of ", exact_bytes(options.budget),
+      " is too small, the least for these operands is ", exact_and_short_bytes(least));
 }
 
 bool overlap(const Box& a, const Box& b) {

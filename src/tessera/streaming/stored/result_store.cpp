@@ -9,6 +9,7 @@
 #include "tessera/base/hash.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/memory.hpp"
+#include "tessera/store/tiles/open_store.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
 #include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/stored_array.hpp"
@@ -157,10 +158,11 @@ StorePtr result_store(const ResultSpec& what, const PlanInto& plan) {
   const store::TileGrid grid = what.grid.value_or(grid_for(what.shape, what.dtype));
   const i64 budget = result_budget(what.path);
   if (!what.path.empty()) {
+    store::require_result_name(what.path);
     if (Planning* planning = Planning::now())
       return planned_job(*planning, what.path, grid, budget, plan);
-    const Job job{what.path,    what.facts(), budget, std::max(stream_limit(), budget),
-                  what.scratch, what.half};
+    const Job job{what.path,    what.facts(), budget,    std::max(stream_limit(), budget),
+                  what.scratch, what.half,    what.about};
     return run_job(job, grid, plan);
   }
   const StorePtr out = what.half ? half_backed_store(grid) : backed_store(grid, store::Space::now);

@@ -39,6 +39,7 @@ struct ResultSpec {
   std::vector<std::string> scratch = {};
   std::optional<store::TileGrid> grid = {};  // otherwise grid_for(shape, dtype)
   bool half = false;                         // see half_backed_store
+  std::string about = {};                    // see Job
 };
 // With so many bytes a result is computed: of a job a part stays free, since another run may find a
 // little less.

@@ -29,6 +29,14 @@ Array evaluated(const Expression& formula, const Box& box) {
   const Array registers =
       Array::empty({program.register_bytes(std::max<i64>(count_of(piece), 1))}, DType::u8);
   if (box.size() == 0) return out;
+  if (Planning* planning = Planning::now()) {
+    std::vector<Planning::Part> sources;
+    for (const StorePtr& s : program.sources())
+      sources.push_back({s, beside(box, s->grid().shape())});
+    planning->note_read(sources);
+    out.fill(Value(0.0));
+    return out;
+  }
   for (const Box& part : parts_of(box, piece)) {
     std::vector<Program::Part> parts;
     for (const StorePtr& s : program.sources()) {
@@ -71,8 +79,13 @@ StoredArray::StoredArray(StorePtr store) : StoredArray(Expression(std::move(stor
 StoredArray::StoredArray(const Expression& formula) : state_(std::make_shared<State>(formula)) {}
 
 StoredArray StoredArray::create(const Shape& shape, DType dtype, const std::string& path) {
-  return StoredArray(path.empty() ? backed_store(shape, dtype, store::Space::now)
-                                  : store::create_store(path, grid_for(shape, dtype)));
+  if (path.empty()) return StoredArray(backed_store(shape, dtype, store::Space::now));
+  const store::TileGrid grid = grid_for(shape, dtype);
+  if (Planning* planning = Planning::now()) {
+    store::require_result_name(path);
+    return StoredArray(planning->store(cat("new file ", path), grid));
+  }
+  return StoredArray(store::create_store(path, grid));
 }
 
 StoredArray StoredArray::zeros(const Shape& shape, DType dtype) {
@@ -141,14 +154,14 @@ void StoredArray::each_part(const std::function<void(const Array& part)>& take) 
 
 Array StoredArray::read(const Box& box) const {
   store::TileGrid(shape(), Shape(ndim(), 1), dtype()).check("read", box);
-  return is_formula() ? evaluated(expression(), box) : store::read_box(*store(), box);
+  return is_formula() ? evaluated(expression(), box) : read_box(store(), box);
 }
 
 void StoredArray::write(const Box& box, const Array& from) const {
   require<ArgumentError>(!is_formula(),
                          "write: this array is a formula; save it or store it first");
   const Array whole = from.astype(dtype()).broadcast_to(box.shape);
-  store::write_box(*store(), box, whole);
+  write_box(store(), box, whole);
 }
 
 StoredArray StoredArray::save(const std::string& path) const {
@@ -171,6 +184,11 @@ StoredArray StoredArray::transpose(const std::optional<Shape>& axes,
                    [&](const StorePtr& out, const Options& options, const MakeScratch&) {
                      return plan_transpose(from, out, order, options);
                    }));
+}
+
+Expression kept_operand(const Array& operand) {
+  if (operand.bytes() <= stream_budget() / 4) return Expression(operand.copy());
+  return StoredArray::from(operand).expression();
 }
 
 StoredArray apply(ElementOp op, std::span<const Expression> inputs) {

@@ -73,6 +73,10 @@ class TESSERA_API StoredArray {
   std::shared_ptr<State> state_;
 };
 
+// An operand in memory as a formula keeps it: a copy, so that the formula stays what it was. In memory
+// where it takes at most a quarter of stream_budget(), in a file of the backing folder otherwise.
+TESSERA_API Expression kept_operand(const Array& operand);
+
 // Any element-wise operation, as a formula.
 TESSERA_API StoredArray apply(ElementOp op, std::span<const Expression> inputs);
 TESSERA_API StoredArray operator+(const StoredArray& a, const StoredArray& b);

@@ -69,11 +69,12 @@ std::string StoredPlan::explain() const {
   for (const PassFigures& p : passes_) text += p.explain();
   if (passes_.empty()) return "nothing is read or written\n";
   const Moved on_disk = disk(), in_host = host();
-  text += cat("disk: reads ", on_disk.read, " bytes, writes ", on_disk.written,
-              " bytes; new files of ", disk_peak_, " bytes (", bytes_text(disk_peak_), ")\n");
-  text += cat("host: reads ", in_host.read, " bytes, writes ", in_host.written, " bytes; holds ",
-              host_peak(), " bytes (", bytes_text(host_peak()), ")\n");
-  text += cat(passes_.size(), passes_.size() == 1 ? " pass of " : " passes of ", steps(), " steps");
+  text += cat("disk: reads ", exact_bytes(on_disk.read), ", writes ", exact_bytes(on_disk.written),
+              "; new files of ", exact_and_short_bytes(disk_peak_), "\n");
+  text += cat("host: reads ", exact_bytes(in_host.read), ", writes ", exact_bytes(in_host.written),
+              "; holds ", exact_and_short_bytes(host_peak()), "\n");
+  text += cat(passes_.size(), passes_.size() == 1 ? " pass of " : " passes of ", steps(),
+              steps() == 1 ? " step" : " steps");
   if (const auto s = seconds()) text += fmt::format(", about {:.3g} s", *s);
   return text + "\n";
 }
