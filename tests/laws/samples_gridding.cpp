@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of the operators between grids and points.
 #include "samples.hpp"
+#include "tessera/kernels/eager.hpp"
 
 namespace tessera::laws {
 namespace {
@@ -95,12 +96,14 @@ std::vector<Sample> samples<Sparse>(DType t, Device d) {
 template <>
 std::vector<Sample> samples<NUFFT>(DType, Device d) {
   const auto locs = [&](const Shape& s, std::uint64_t seed) { return places(s, d, seed, -4, 4); };
-  NufftOptions accurate, sampling, own, none;
+  NufftOptions accurate, sampling, own, none, even;
   accurate.oversamp = 2;
   accurate.width = 6;
   sampling.mode = NufftMode::sampling;
   own.apodize_weights = Random(3).uniform({8}, DType::f64, d, 0.5, 1);
   none.oversamp = 1;
+  even.oversamp = 2;
+  even.width = 4;
   return {{"line", NUFFT(locs({5, 1}, 1), {8}), {8}, dims("Nx")},
           {"plane of coils",
            NUFFT(locs({2, 3, 2}, 2), {7, 8}, dims("RK"), dims("XY"), {}, dims("C")),
@@ -124,6 +127,10 @@ std::vector<Sample> samples<NUFFT>(DType, Device d) {
            NUFFT(locs({5, 1}, 8), {8}, {}, {}, {}, dims("..."), own),
            {8},
            dims("Nx")},
+          {"frequencies on grid points",
+           NUFFT(ops::rint(locs({5, 2}, 10)), {8, 6}, {}, {}, {}, {}, even),
+           {8, 6},
+           dims("NxNy")},
           {"not oversampled",
            NUFFT(locs({5, 1}, 9), {9}, {}, {}, {}, dims("..."), none),
            {9},

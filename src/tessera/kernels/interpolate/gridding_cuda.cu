@@ -88,7 +88,7 @@ std::optional<Prepared> prepare(const InterpolateSpec& spec, const Shape& grid) 
       points.count == 0 || points.count >= most - 2 * region_threads ||
       count_of(grid) >= most / batch.count)
     return std::nullopt;
-  RegionArgs<R> args{PointArgs<R>(kernel, grid, spec.kernel.circular),
+  RegionArgs<R> args{PointArgs<R>(spec.kernel, kernel, grid),
                      device_loops(batch, loop_axes),
                      device_loops(points, loop_axes),
                      {0, 0, 0},

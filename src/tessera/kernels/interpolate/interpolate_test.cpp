@@ -26,7 +26,7 @@ double bessel_i0(double x) {
 double kernel_value(const SpreadKernel& k, double u) {
   if (u > 1 + 1e-12) return 0;
   if (k.kind == SpreadKind::spline) return std::max(0.0, 1 - u);
-  return bessel_i0(k.beta * std::sqrt(std::max(0.0, 1 - u * u)));
+  return k.scale * bessel_i0(k.beta * std::sqrt(std::max(0.0, 1 - u * u)));
 }
 
 // weight[point][grid point], summed over the periods of a circular grid: from the definition.
@@ -111,9 +111,10 @@ std::vector<double> locations(const Shape& grid, i64 count, std::uint64_t seed) 
   return locs;
 }
 
-void expect_close(const Numbers& got, const Numbers& want, double tolerance) {
+// `scale`: what rounding is measured by, where sums cancel; else the largest number.
+void expect_close(const Numbers& got, const Numbers& want, double tolerance, double scale = 0) {
   ASSERT_EQ(got.size(), want.size());
-  double scale = 0, worst = 0;
+  double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     scale = std::max(scale, std::abs(want[i]));
     worst = std::abs(got[i] - want[i]) > worst || !(std::abs(got[i] - want[i]) >= 0)
@@ -313,6 +314,86 @@ TEST(InterpolateKernel, RowsOfEveryWidthAreTheSumsOfTheirTaps) {
                          tolerance);
           }
         }
+}
+
+// A row of matrix() of a kernel that is a product over the axes, axis by axis.
+std::vector<double> row_of(const double* loc, const Shape& grid, const SpreadKernel& k) {
+  std::vector<double> row{1.0};
+  for (i64 a = 0; a < grid.size(); ++a) {
+    const auto along = matrix({loc[a]}, {grid[a]}, k)[0];
+    std::vector<double> next;
+    for (double w : row)
+      for (double v : along) next.push_back(w * v);
+    row = std::move(next);
+  }
+  return row;
+}
+
+void expect_sums_of_definition(const std::vector<double>& locs, const Shape& grid,
+                               const SpreadKernel& k) {
+  const i64 axes = grid.size(), count = static_cast<i64>(locs.size()) / axes,
+            cells = count_of(grid);
+  std::vector<std::vector<double>> rows;
+  for (i64 p = 0; p < count; ++p) rows.push_back(row_of(&locs[p * axes], grid, k));
+  const GridPoints points = make_grid_points(laid_out<double>({count, axes}, locs), grid, k);
+  for (i64 batches : {1, 2, 3})
+    for (DType t : {DType::f64, DType::c64, DType::c128}) {
+      Shape many = grid;
+      many.insert(0, batches);
+      const Array x = Random(7).normal(many, t, test_device()),
+                  y = Random(8).normal({batches, count}, t, test_device());
+      const Numbers xs = numbers_of(x), ys = numbers_of(y);
+      Numbers read, gridded(static_cast<std::size_t>(batches * cells));
+      double largest = 0;
+      for (i64 b = 0; b < batches; ++b)
+        for (i64 p = 0; p < count; ++p) {
+          double terms = 0;
+          read.emplace_back();
+          for (i64 c = 0; c < cells; ++c) {
+            const auto at = static_cast<std::size_t>(b * cells + c);
+            const double w = rows[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)];
+            read.back() += w * xs[at];
+            gridded[at] += w * ys[static_cast<std::size_t>(b * count + p)];
+            terms += w * std::abs(xs[at]);
+          }
+          largest = std::max(largest, terms);
+        }
+      expect_close(numbers_of(interpolate(x, points)), read, 200 * epsilon_of(t), largest);
+      expect_close(numbers_of(interpolate_adjoint(y, points)), gridded, 200 * epsilon_of(t));
+    }
+}
+
+// A kernel that is scaled reaches from edge to edge of a point that lies on the grid (even widths)
+// or half-way (odd ones): a tap more, as small as the scale. One point and several, at the ends too,
+// on grids of one point up to three kernels: regions and lanes of a device take the larger ones.
+TEST(InterpolateKernel, EdgesOfScaledKernelsWeighAsMuchAsTheyShould) {
+  for (i64 axes : {1, 2, 3})
+    for (i64 width = 2; width <= 9; ++width) {
+      if (axes == 3 && width != 2 && width != 5 && width != 8) continue;
+      for (i64 n : {i64{1}, width - 1, width, width + 1, 2 * width - 1, 2 * width, 2 * width + 1,
+                    3 * width})
+        for (bool circular : {true, false}) {
+          SCOPED_TRACE(cat("axes ", axes, " width ", width, " n ", n, " circular ", circular));
+          const SpreadKernel k{.width = {static_cast<double>(width)},
+                               .beta = 2.3 * static_cast<double>(width),
+                               .circular = circular,
+                               .scale = std::ldexp(1.0, static_cast<int>(-2 * width))};
+          Shape grid;
+          while (grid.size() < axes) grid.push_back(n + grid.size());
+          const double end = static_cast<double>(n), middle = std::floor(end / 2);
+          const double places[] = {middle, middle + 0.5, 0, end - 1, end - 0.5, middle + 0.3, -0.5};
+          std::vector<double> mixed;
+          for (std::size_t p = 0; p < std::size(places); ++p)
+            for (std::size_t a = 0; a < static_cast<std::size_t>(axes); ++a)
+              mixed.push_back(places[(p + a * (p % 3)) % std::size(places)]);
+          const auto one = [&](double at) {
+            return std::vector<double>(static_cast<std::size_t>(axes), at);
+          };
+          expect_sums_of_definition(one(middle), grid, k);
+          expect_sums_of_definition(one(middle + 0.5), grid, k);
+          expect_sums_of_definition(mixed, grid, k);
+        }
+    }
 }
 
 TEST(InterpolateKernel, KnownNumbers) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tessera/kernels/interpolate/footprint.hpp"
+#include "tessera/kernels/interpolate/points.cuh"
 
 namespace tessera::spread {
 namespace {
@@ -50,6 +51,39 @@ void expect_width() {
 }
 
 TEST(Piecewise, WeightsAreTheKernelToRounding) { expect_width<least_piecewise>(); }
+
+// What CUDA's kernels make of a point: the taps that all others have, from edge to edge.
+template <class R>
+void expect_taps_on_cuda(const SpreadKernel& kernel) {
+  const int width = static_cast<int>(kernel.width[0]);
+  const Shape grid{3 * width};
+  const SpreadShape<R> shape(grid, kernel);
+  cuda::PointArgs<R> args(kernel, PiecewiseKernel<R>(kernel), grid);
+  for (int i = 0; i <= 64; ++i) {
+    const double loc = width + i / 64.0;
+    args.locs = &loc;
+    const cuda::PointOnAxis at[3] = {{}, {}, args.on_axis(2, 1, 0)};
+    R weight[max_taps], got[most_piecewise + 1];
+    i64 index[max_taps];
+    const int taps = shape.axis(2, loc, weight, index);
+    args.template weights<1>(at, nullptr, nullptr, got);
+    ASSERT_EQ(taps, width + (at[2].on_grid ? 1 : 0)) << loc;
+    EXPECT_EQ(at[2].first, index[0]) << loc;
+    const R peak = shape.value(0);
+    for (int k = 0; k <= width; ++k)
+      EXPECT_NEAR(got[k], k < taps ? weight[k] : 0, 32 * std::numeric_limits<R>::epsilon() * peak)
+          << "width " << width << " scale " << kernel.scale << " at " << loc << " tap " << k;
+  }
+}
+
+TEST(Piecewise, PointsOnCudaHaveTheTapsOfTheHost) {
+  for (double width = least_piecewise; width <= most_piecewise; ++width)
+    for (double scale : {1.0, 0x1p-8, 0x1p-40}) {
+      const SpreadKernel kernel{.width = {width}, .beta = 1.75 * width, .scale = scale};
+      expect_taps_on_cuda<float>(kernel);
+      expect_taps_on_cuda<double>(kernel);
+    }
+}
 
 TEST(Piecewise, KernelsThatPolynomialsCannotFollowAreLeftOut) {
   EXPECT_FALSE(PiecewiseKernel<double>(SpreadKernel{.width = {2.0}, .beta = 80}).exact);

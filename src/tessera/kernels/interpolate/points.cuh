@@ -49,15 +49,19 @@ struct PointArgs {
   int width = 0, degree = 0;
   int size[3] = {1, 1, 1};  // of the grid
   bool circular = true;
+  R edge = 1;  // the weight at both ends of the kernel
   const double* locs = nullptr;
   R coefficient[spread::max_degree + 1][spread::most_piecewise];
 
   PointArgs() = default;
-  PointArgs(const spread::PiecewiseKernel<R>& kernel, const Shape& grid, bool repeats)
-      : width(kernel.width), degree(kernel.degree), circular(repeats) {
+  PointArgs(const SpreadKernel& kernel, const spread::PiecewiseKernel<R>& pieces, const Shape& grid)
+      : width(pieces.width),
+        degree(pieces.degree),
+        circular(kernel.circular),
+        edge(static_cast<R>(kernel.scale)) {  // times I0(0)
     for (i64 a = 0; a < grid.size(); ++a) size[a + 3 - grid.size()] = static_cast<int>(grid[a]);
     for (int d = 0; d <= spread::max_degree; ++d)
-      for (int k = 0; k < spread::most_piecewise; ++k) coefficient[d][k] = kernel.coefficient[d][k];
+      for (int k = 0; k < spread::most_piecewise; ++k) coefficient[d][k] = pieces.coefficient[d][k];
   }
 
   // Axes count from 0 to 2, the last `dims` of which are there.
@@ -75,24 +79,21 @@ struct PointArgs {
   template <int Dims>
   TESSERA_HOST_DEVICE void weights(const PointOnAxis (&at)[3], R* z, R* y, R* x) const {
     R t[3];
-#pragma unroll
     for (int a = 3 - Dims; a < 3; ++a) t[a] = static_cast<R>(2 * at[a].fraction - 1);
     for (int k = 0; k < width; ++k) {
       R v[3];
-#pragma unroll
       for (int a = 3 - Dims; a < 3; ++a) v[a] = coefficient[0][k];
       for (int d = 1; d <= degree; ++d) {
         const R c = coefficient[d][k];
-#pragma unroll
         for (int a = 3 - Dims; a < 3; ++a) v[a] = v[a] * t[a] + c;
       }
       x[k] = v[2];
       if constexpr (Dims > 1) y[k] = v[1];
       if constexpr (Dims > 2) z[k] = v[0];
     }
-    x[width] = at[2].on_grid ? R(1) : R(0);
-    if constexpr (Dims > 1) y[width] = at[1].on_grid ? R(1) : R(0);
-    if constexpr (Dims > 2) z[width] = at[0].on_grid ? R(1) : R(0);
+    x[width] = at[2].on_grid ? edge : R(0);
+    if constexpr (Dims > 1) y[width] = at[1].on_grid ? edge : R(0);
+    if constexpr (Dims > 2) z[width] = at[0].on_grid ? edge : R(0);
   }
 };
 

@@ -59,6 +59,7 @@ __global__ void __launch_bounds__(reading_threads)
   const i64 first = static_cast<i64>(static_cast<int>(blockIdx.x) % args.blocks_per_group) *
                     points_per_block<Width>;
   const i64 first_batch = static_cast<i64>(group) * Group;
+  const R edge = args.point.edge;
   const T* from[Group];
   i64 to[Group];
 #pragma unroll
@@ -108,12 +109,13 @@ __global__ void __launch_bounds__(reading_threads)
           re[b] += here * v.re;
           im[b] += here * v.im;
         }
+      const R at_edge = weight * edge;
       if (counts && has_beyond)
 #pragma unroll
         for (int b = 0; b < Group; ++b) {
           const T v = from[b][offset + x_beyond];
-          re[b] += weight * v.re;
-          im[b] += weight * v.im;
+          re[b] += at_edge * v.re;
+          im[b] += at_edge * v.im;
         }
     };
     if constexpr (Dims == 1) {
@@ -125,7 +127,8 @@ __global__ void __launch_bounds__(reading_threads)
         for (int j = 0; j < Width; ++j)
           add_row(offset + __shfl_sync(all, y, j, lanes), weight * __shfl_sync(all, w[1], j, lanes),
                   counts);
-        if (on_grid[1]) add_row(offset + cell_offset(args, 1, cell[1] + Width), weight, counts);
+        if (on_grid[1])
+          add_row(offset + cell_offset(args, 1, cell[1] + Width), weight * edge, counts);
       };
       if constexpr (Dims == 2) {
         add_plane(0, R(1), true);
@@ -135,7 +138,7 @@ __global__ void __launch_bounds__(reading_threads)
         for (int i = 0; i < Width; ++i)
           add_plane(__shfl_sync(all, z, i, lanes), __shfl_sync(all, w[0], i, lanes), true);
         if (__any_sync(all, on_grid[0]))  // all lanes of a warp, for they exchange weights
-          add_plane(cell_offset(args, 0, cell[0] + Width), R(1), on_grid[0]);
+          add_plane(cell_offset(args, 0, cell[0] + Width), edge, on_grid[0]);
       }
     }
 #pragma unroll

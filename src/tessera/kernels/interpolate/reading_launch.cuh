@@ -81,7 +81,7 @@ std::optional<Prepared> prepare_reading(const InterpolateSpec& spec) {
   if (!kernel.exact || batch.size.size() > loop_axes || points.size.size() > loop_axes ||
       batch.count == 0 || points.count == 0)
     return std::nullopt;
-  ReadingArgs<R> args{PointArgs<R>(kernel, grid, true),
+  ReadingArgs<R> args{PointArgs<R>(spec.kernel, kernel, grid),
                       device_loops(batch, loop_axes),
                       device_loops(points, loop_axes),
                       {0, 0, 0},
