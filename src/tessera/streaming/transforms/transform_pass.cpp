@@ -12,6 +12,15 @@ constexpr i64 largest_slot = i64{256} << 20;  // bytes, but for single lines: pe
 
 i64 divided(i64 n, i64 by) { return (n + by - 1) / by; }
 
+// The side of a part of a tile, at most `most`. Where other tiles follow, a few more parts that divide
+// the tile are better than parts of which some would lie across two tiles.
+i64 side_of_part(i64 side, i64 most, bool others_follow) {
+  const i64 fewest = divided(side, std::min(most, side));
+  for (i64 parts = fewest; others_follow && parts <= std::min(2 * fewest, side); ++parts)
+    if (side % parts == 0) return side / parts;
+  return divided(side, fewest);
+}
+
 // At most `room` lines: all of the last axes of a tile first, or of the first ones, then whole tiles,
 // in equal parts.
 Shape filled_step(const TransformPass& pass, const Shape& tile, i64 room, bool by_columns) {
@@ -22,7 +31,7 @@ Shape filled_step(const TransformPass& pass, const Shape& tile, i64 room, bool b
       if (pass.is_whole_along(d)) continue;
       const i64 all = std::max<i64>(1, pass.work[d]), side = std::clamp<i64>(tile[d], 1, all);
       if (!by_tiles) {
-        step[d] = divided(side, divided(side, std::min(room, side)));
+        step[d] = side_of_part(side, room, all > side);
         room /= step[d];
       } else if (step[d] == side && room > 1) {
         const i64 tiles = divided(all, side), most = std::min(room, tiles);
