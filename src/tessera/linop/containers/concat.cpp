@@ -140,8 +140,9 @@ Shape Concat::output_shape(const Shape& input) const {
     if (idim) in[axis_along(names.ishape, *idim, input.size())] = b.in_size;
     Shape out = b.a.output_shape(in);
     if (odim) out[axis_along(names.oshape, *odim, out.size())] = osize;
-    require<ShapeError>(!whole || *whole == out, "Concat ", names.str(), ": ", b.a, " gives shape ",
-                        out, ", another part ", whole.value_or(out));
+    if (whole && *whole != out)
+      throw ShapeError(
+          cat("Concat ", names.str(), ": ", b.a, " gives shape ", out, ", another part ", *whole));
     whole = out;
   }
   return *whole;

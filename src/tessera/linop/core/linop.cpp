@@ -389,32 +389,51 @@ NamedLinop NamedLinop::mapped(const std::function<Array(const Array&)>& change,
   return mapping(*this);
 }
 
+namespace {
+
+// What `f` gives for the name of an operator, which is made where an error shows it: planning asks
+// for shapes thousands of times, and texts take longer than all the rest.
+template <class F>
+auto named_in_errors(const NamedLinop& a, const F& f) {
+  try {
+    return f(std::string_view());
+  } catch (const DimError&) {
+    return f(std::string_view(a.str()));
+  }
+}
+
+}  // namespace
+
 void NamedLinop::check_input(const Shape& input) const {
-  const std::string who = str();
-  const Binding b = bind_dims(who, ishape(), input);
+  const Binding b =
+      named_in_errors(*this, [&](std::string_view who) { return bind_dims(who, ishape(), input); });
   for (i64 i = 0; i < b.dims.size(); ++i) {
     const std::optional<i64> n = size(b.dims[i]);
-    require<DimError>(!n || *n == b.sizes[i], who, " on an array of shape ", input, ": dim '",
-                      b.dims[i], "' is ", n.value_or(0), " (set by the operator), axis ",
-                      axis_of(ishape(), b.dims[i], input.size()).value_or(i), " has ", b.sizes[i]);
+    if (!n || *n == b.sizes[i]) continue;
+    throw DimError(cat(str(), " on an array of shape ", input, ": dim '", b.dims[i], "' is ", *n,
+                       " (set by the operator), axis ",
+                       axis_of(ishape(), b.dims[i], input.size()).value_or(i), " has ",
+                       b.sizes[i]));
   }
 }
 
 Shape NamedLinop::output_shape(const Shape& input) const {
   check_input(input);
   if (const std::optional<Shape> own = node_->output_shape(input)) return *own;
-  const std::string who = str();
-  return sizes_of(who, oshape(), bind_dims(who, ishape(), input),
-                  [this](NamedDimension d) { return size(d); });
+  return named_in_errors(*this, [&](std::string_view who) {
+    return sizes_of(who, oshape(), bind_dims(who, ishape(), input),
+                    [this](NamedDimension d) { return size(d); });
+  });
 }
 
 void NamedLinop::check_views(const Recorder& r, const View& x, const View& y) const {
   const Shape expected = output_shape(x.shape());
-  require<ShapeError>(expected == y.shape(), str(), ": gives an array of shape ", expected,
-                      ", the output has ", y.shape());
-  if (const auto d = device())
-    require<DeviceError>(r.reaches(*d, r.device(x)), str(), " is on ", *d, ", the input on ",
-                         r.device(x), "; move one with to()");
+  if (expected != y.shape())
+    throw ShapeError(
+        cat(str(), ": gives an array of shape ", expected, ", the output has ", y.shape()));
+  if (const auto d = device(); d && !r.reaches(*d, r.device(x)))
+    throw DeviceError(
+        cat(str(), " is on ", *d, ", the input on ", r.device(x), "; move one with to()"));
 }
 
 void NamedLinop::record_add(Recorder& r, const View& x, const View& y) const {
