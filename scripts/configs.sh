@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: configs.sh PRESET RESULTS_DIR NAME...: test programs and Python tests again under tests/configs/NAME.json,
 #   {"why": "...", "env": {"TESSERA_NUM_THREADS": "1"}, "programs": ["tessera_laws"], "python": ["test_io.py"]}
+# Of the ways in which the laws cut each operator they take a share each, not the same for all operators.
 . "$(dirname "$0")/common.sh"
 preset=$1
 results=$2

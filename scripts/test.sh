@@ -15,6 +15,8 @@ with_python release
 say "building (Release)"
 build release all everything
 link_package release
+# Many processes side by side: threads that wait for one that has no core hold up all of theirs.
+if [ "$JOBS" -ge 8 ]; then export TESSERA_NUM_THREADS=${TESSERA_NUM_THREADS:-4}; fi
 results=$ROOT/build/release/results
 rm -rf "$results"
 mkdir -p "$results"
