@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "support/files.hpp"
+#include "tessera/base/config.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
 #include "tessera/streaming/operators/stored_apply.hpp"
@@ -100,6 +101,7 @@ TEST(ReadsOnce, CopiesAndTransposes) {
 // Once where strips of whole tiles fit, or lines lie in one piece; else never worse than moving the
 // numbers into other tiles first.
 TEST(ReadsOnce, TransformsOfOneAxis) {
+  const Using threads(config().num_threads, i64{2});  // each has a work area of its own
   const auto scratch = [](std::string_view, const Shape& s, DType d,
                           const std::optional<Shape>& tile) { return unmade(s, *tile, d); };
   for (const Tiles& t : every_kind) {
