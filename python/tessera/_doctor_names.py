@@ -23,6 +23,7 @@ _TESTS = (
     "MPI_SENT",
     "NUFFT_CASES",
     "RANDOM",
+    "SLATE",
 )
 _OF_TESTS = ("BENCH_", "CUT_", "DIST_", "FUZZ_", "IMAGING_", "RANKS_", "TEST_")
 

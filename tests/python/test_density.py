@@ -124,7 +124,8 @@ def test_pipe_menon_in_one_and_three_dimensions(device, rng, grid):
     want = np.where(locs[:, 0] >= 0, 0.5, 1.0)
     assert deep.any() and np.abs(w - want)[deep].max() < 0.12
     again = ts.density_compensation(on(device, locs), grid, iterations=100).numpy()
-    assert np.array_equal(w, again)
+    # On a GPU the order in which points are added to a grid is not the same twice.
+    assert np.array_equal(w, again) or (device.startswith("cuda") and np.allclose(w, again, rtol=1e-10, atol=0))
 
 
 def test_more_iterations_see_more_alike():

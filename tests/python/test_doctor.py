@@ -126,9 +126,10 @@ def test_the_page_of_settings_has_them_all_as_they_are():
 
 def test_every_variable_that_somebody_reads_is_known():
     reads = re.compile(r"""(?:getenv\(|environ(?:\.get)?[\[(]\s*|setenv\(|\$\{)["']?(TESSERA_[A-Z0-9_]+)""")
+    named = re.compile(r"""^[A-Z_]+ = "(TESSERA_[A-Z0-9_]+)\"""", re.M)  # constants by which they are read
     suffixes, folders = {".cpp", ".hpp", ".cu", ".py", ".sh"}, ("src", "cli", "python", "scripts", "tests", "bench")
     files = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in suffixes]
-    names = {n for p in files if p.name != "test_doctor.py" for n in reads.findall(p.read_text())}
+    names = {n for p in files if p.name != "test_doctor.py" for r in (reads, named) for n in r.findall(p.read_text())}
     assert {"TESSERA_PLUGIN_PATH", "TESSERA_TEST_DEVICE", "TESSERA_JOBS"} <= names
     assert _doctor_names.unknown_variables(dict.fromkeys(names, "")) == []
 
