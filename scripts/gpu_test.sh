@@ -17,6 +17,7 @@ mkdir -p "$results"
 export TESSERA_TEST_DEVICE=${TESSERA_TEST_DEVICE:-cuda:0}
 export TESSERA_CUDA_DEVICES=${TESSERA_CUDA_DEVICES:-4}  # a GPU stands for several, each with streams of its own
 export TESSERA_TEST_RANKS=${TESSERA_TEST_RANKS:-1,3}  # every small kernel is a launch to wait for
+export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}  # as test.sh
 
 say "tests on $TESSERA_TEST_DEVICE, side by side"
 # Each program has a context of its own, between which the GPU takes turns: more at once do not end sooner.

@@ -15,7 +15,9 @@ with_python release
 say "building (Release)"
 build release all everything
 link_package release
-# Many processes side by side: threads that wait for one that has no core hold up all of theirs.
+# Processes run side by side, and threads that wait for one that has no core hold up all of theirs. NumPy's BLAS waits
+# without rest: six tests with matrices of 200 rows took 28 s instead of 0.7 beside busy cores.
+export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 if [ "$JOBS" -ge 8 ]; then export TESSERA_NUM_THREADS=${TESSERA_NUM_THREADS:-4}; fi
 results=$ROOT/build/release/results
 rm -rf "$results"
