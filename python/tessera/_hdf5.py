@@ -14,31 +14,45 @@ from ._files import AT_A_TIME, parts
 _ALONE = "data"  # what an array that is saved without a name is called
 
 
-def saved(path: str, obj: Any) -> None:
+def save(path: str, obj: Any) -> None:
     """Writes a file; the one of that name stays until the new one is whole."""
-    arrays = dict(_named(obj, ""))
-    if not isinstance(obj, dict):
-        arrays = {_ALONE: arrays[""]}
-    folder, name = os.path.split(os.path.abspath(path))
+    members = dict(_named(obj, "" if isinstance(obj, dict) else _ALONE))
+    arrays = {key: x for key, x in members.items() if x is not None}
+    place = os.path.realpath(path)  # a link stays one: what it names is replaced
+    folder, name = os.path.split(place)
     try:
+        if os.path.islink(place):
+            raise OSError("it is a symbolic link that leads to itself")
         with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as beside:
             made = os.path.join(beside, name)
-            _core._stored_new_hdf5(made, [(key, x.shape, x.dtype) for key, x in arrays.items()])
+            sets = [(key, x.shape, x.dtype) for key, x in arrays.items()]
+            _core._stored_new_hdf5(made, sets, [key for key in members if key not in arrays])
             for key, x in arrays.items():
                 _write(_core._stored_open(made, True, key), x)
-            os.replace(made, path)
+            os.replace(made, place)
     except OSError as error:
         raise _core.IoError(f"save: cannot write '{path}': {error}") from error
 
 
 def _named(obj: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Arrays by their names, and None for each group without any."""
     if not isinstance(obj, dict):
         yield name, obj if isinstance(obj, _core.StoredArray) else _core.asarray(obj).to("cpu")
         return
+    if not obj and name:
+        yield name, None
     for key, value in obj.items():
-        if not isinstance(key, str) or key.strip(".") == "" or "/" in key or "\0" in key:
+        if not isinstance(key, str) or key.strip(".") == "" or "/" in key or "\0" in key or not _is_text(key):
             raise ValueError(f"save: a member of an HDF5 file cannot be called {key!r}")
         yield from _named(value, f"{name}/{key}" if name else key)
+
+
+def _is_text(key: str) -> bool:
+    try:
+        key.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        return False
+    return True
 
 
 def _write(to: _core.StoredArray, x: Any) -> None:

@@ -30,14 +30,15 @@ def has_form(x: Any) -> bool:
 
 
 def matrix(
-    x: Any, form: str | None = None, path: _Path = None, *, lower: bool = False, strict: bool = False
+    x: Any, form: str | None = None, path: _Path = None, *, lower: bool | None = None, strict: bool | None = None
 ) -> StoredMatrix:
     """A matrix on disk: a copy of one in memory, or an array on disk looked at as one of a form.
 
     A matrix of ``ts.matrix`` keeps its form, and goes to the backing folder or, as a job, to a file at `path`. An array
     on disk of two axes is taken for what `form` says ("Triangular", "Symmetric" or "AntiSymmetric") where it lies: the
-    upper half alone (`lower`: the lower one) is read from then on, and nobody looks at the other one. A matrix on disk
-    with its own form is given back as it is.
+    upper half alone is read from then on (`lower`: the lower one, of a transposed copy), and nobody looks at the other
+    one; `strict` says that the diagonal is zero. A matrix on disk is given back as it is where `form`, and `lower` and
+    `strict` if they are given, are its own, and refused where they are not. With a `path` there is a copy in any case.
 
     >>> s = ts.stored.matrix(ts.matrix.Symmetric([[1.0, 2.0], [2.0, 5.0]]))
     >>> s.form, s[1].tolist()
@@ -49,17 +50,23 @@ def matrix(
     if isinstance(x, StoredArray):
         if form not in _halves:
             raise ValueError(f"stored.matrix: an array on disk is taken for one of {', '.join(_halves)}, not {form}")
-        if lower and form == "Triangular":
-            return _core._stored_form_of(x.transpose(), form, True, strict)
-        return _core._stored_form_of(x, form, False, strict)
-    if isinstance(x, StoredMatrix) and form is not None:
-        if form != x.form:
+        x = _core._stored_form_of(x.transpose() if lower else x, form, bool(lower), bool(strict))
+    elif isinstance(x, StoredMatrix):
+        if form is not None and form != x.form:
             raise ValueError(f"stored.matrix: the matrix on disk is a {x.form}, it cannot be taken for a {form}")
-        return x
-    if form is not None:
+        for name, given, there in (("lower", lower, x.is_lower), ("strict", strict, x._strict)):
+            if given is not None and bool(given) != there:
+                raise ValueError(f"stored.matrix: the {x.form} on disk has {name}={there}, got {name}={given}")
+    elif form is not None:
         raise ValueError(f"stored.matrix: the form of a matrix in memory is its class, not {form!r}: convert it first")
-    if not has_form(x):
+    elif not has_form(x):
         raise TypeError(f"stored.matrix: expected a matrix of ts.matrix or an array on disk, got {type(x).__name__}")
+    elif lower is not None or strict is not None:
+        raise ValueError(
+            f"stored.matrix: a matrix in memory knows its half and its diagonal, got lower={lower}, strict={strict}"
+        )
+    if form is not None and path is None:
+        return x
     return _core._stored_form_copy(x, _core._stored_path(path))
 
 

@@ -16,7 +16,8 @@ def plan(call: str | Callable[..., Any], /, *operands: Any, **options: Any) -> S
     `call` is any function or method on arrays on disk, or the name of one of `ts`, `ts.linalg` or `ts.fft`. While plans
     are made no file is, nothing is read or written, writes into arrays on disk included, and numbers that would be read
     or computed are zeros; a function that looks at them to go on is planned as for zeros. Arrays on disk that the call
-    makes are refused by whoever reads them afterwards.
+    makes are refused by whoever reads them afterwards, other plans included. Checkpoints of solvers are left alone. All
+    of this holds for the thread that plans: work of others is done, and files that other libraries write are written.
 
     >>> x = ts.stored.ones((50, 80)); (x + 1).is_formula
     True

@@ -29,7 +29,7 @@ _KEYS |= {"attributes", "dimension_names", "storage_transformers"}
 _FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def saved(path: str, obj: Any, compressed: bool) -> None:
+def save(path: str, obj: Any, compressed: bool) -> None:
     """Writes a directory; the one of that name stays until the new one is whole. Only Zarr's are replaced."""
     if os.path.lexists(path) and not os.path.isfile(os.path.join(path, "zarr.json")):
         raise _core.IoError(f"save: '{path}' is there and is no Zarr directory; it is left alone")

@@ -131,8 +131,9 @@ def open(path: str | os.PathLike[str], mode: str = "r", dataset: str | None = No
 
     Which of them it is, its first bytes say. Of a .npy file the header stays as it is; C and Fortran order and numbers
     of the other byte order are taken as they lie. `dataset` names one of an HDF5 file that holds several; chunks stay
-    as they are, compressed ones go through the HDF5 library. A tiled file of a matrix of a form is opened as a
-    `StoredMatrix` of that form, everything else as a `StoredArray`.
+    as they are, compressed ones go through the HDF5 library. A tiled file of a matrix of a form is read as a
+    `StoredMatrix` of that form, everything else as a `StoredArray`; so are with "r+" the numbers of a form as they lie,
+    those of the upper half (of its transpose for a lower triangle) or words of bits.
 
     >>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), "x.npy")
     >>> np.save(path, np.arange(6).reshape(2, 3))

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -88,6 +90,28 @@ def test_load_says_what_it_opens(tmp_path):
     assert x[0].item() == 5
 
 
+ALL = ["npy", "npz", "tessera", "tiles", "zarr", "h5", "hdf5", "dat"]
+
+
+@pytest.mark.parametrize("ending", ALL)
+def test_pipes_and_folders_are_refused(ending, tmp_path):
+    """Nobody waits for somebody who writes into a pipe."""
+    pipe, folder = tmp_path / f"pipe.{ending}", tmp_path / f"folder.{ending}"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    code = f"""
+import tessera as ts
+for path in ({str(pipe)!r}, {str(folder)!r}):
+    for call in (ts.load, lambda p: ts.load(p, "r+"), ts.stored.open, lambda p: ts.stored.open(p, "r+")):
+        try:
+            print("opened", path, call(path))
+        except ts.Error as error:
+            assert path in str(error), error
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0 and not run.stdout, run.stdout + run.stderr
+
+
 MATRICES = {
     "triangular": lambda: ts.matrix.Triangular(np.triu(drawn((70, 70), "float64", 1))),
     "strict": lambda: ts.matrix.Triangular(np.triu(drawn((70, 70), "float32", 1), 1), strict=True),
@@ -120,6 +144,25 @@ def test_matrices_keep_their_form(name, tmp_path):
     assert ts.stored.matrix(again, again.form) is again
     with pytest.raises(ValueError, match="the matrix on disk is a .*, it cannot be taken for a Hankel"):
         ts.stored.matrix(again, "Hankel")
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_numbers_of_a_form_are_written_as_they_lie(name, tmp_path):
+    path = tmp_path / "m.tiles"
+    m = ts.stored.matrix(MATRICES[name](), path=path)
+    words = name in ("bits", "triangular bits", "none")
+    for value, call in ((5, ts.stored.open), (7, ts.load)):
+        numbers = call(path, "r+")
+        assert type(numbers) is ts.stored.StoredArray
+        assert numbers.dtype == ("uint64" if words else m.dtype) and numbers.shape[0] == m.shape[0]
+        if m.shape[0] == 70:
+            numbers[3, 0 if words else 8] = value << 8 if words else value
+        del numbers
+        again = call(path)
+        assert type(again) is ts.stored.StoredMatrix and again.form == m.form and again.is_lower == m.is_lower
+        if m.shape[0] == 70:
+            whole = again.numpy().T if m.is_lower else again.numpy()
+            assert whole[3, 8:11].tolist() == [True, value == 7, True] if words else whole[3, 8] == value
 
 
 def test_products_of_matrices_keep_their_form(tmp_path):

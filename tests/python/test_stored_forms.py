@@ -323,6 +323,53 @@ def test_refusals():
         a @ "x"
 
 
+TAKEN = {
+    "Triangular": lambda a: np.triu(a),
+    "Symmetric": lambda a: np.triu(a) + np.triu(a, 1).T,
+    "AntiSymmetric": lambda a: np.triu(a, 1) - np.triu(a, 1).T,
+}
+
+
+@pytest.mark.parametrize("lower", [None, False, True])
+@pytest.mark.parametrize("form", TAKEN)
+def test_arrays_taken_for_a_form_and_copied(form, lower, tmp_path):
+    a = drawn((70, 70), "float64", 1)
+    x, wanted = ts.stored.array(a), TAKEN[form](a.T).T if lower else TAKEN[form](a)
+    m = ts.stored.matrix(x, form, lower=lower)
+    copy = ts.stored.matrix(x, form, tmp_path / "m.tiles", lower=lower)
+    again = ts.stored.open(tmp_path / "m.tiles")
+    for found in (m, copy, again):
+        assert found.form == form and found.is_lower == (bool(lower) and form == "Triangular")
+        np.testing.assert_array_equal(found.numpy(), wanted)
+    x[...] = 0  # the copy is one
+    np.testing.assert_array_equal(copy.numpy(), wanted)
+
+
+@pytest.mark.parametrize("form", HALVES)
+def test_matrices_on_disk_are_what_they_are(form, tmp_path):
+    """Given back, copied to a path, and refused where something else is asked for."""
+    x = elements(form, (70, 70), "float64", 1)
+    m = on_disk(form, x)
+    strict = form in ("lower", "AntiSymmetric", "TriangularBit", "lower bits")
+    own = {"lower": m.is_lower, "strict": strict}
+    assert ts.stored.matrix(m, m.form) is ts.stored.matrix(m, m.form, **own) is m
+    for k, options in enumerate(({"form": m.form}, {}, own, {"form": m.form, **own})):
+        copy = ts.stored.matrix(m, path=tmp_path / f"{k}.tiles", **options)
+        assert copy.form == m.form and copy.is_lower == m.is_lower
+        np.testing.assert_array_equal(ts.stored.open(tmp_path / f"{k}.tiles").numpy(), x)
+    for path in (None, tmp_path / "never.tiles"):
+        for name, there in own.items():
+            for taken in (None, m.form):
+                with pytest.raises(ValueError, match=f"{m.form} on disk has {name}={there}, got {name}={not there}"):
+                    ts.stored.matrix(m, taken, path, **{name: not there})
+        with pytest.raises(ValueError, match=f"is a {m.form}, it cannot be taken for a Dense"):
+            ts.stored.matrix(m, "Dense", path)
+    for given in ({"lower": False}, {"strict": True}):
+        with pytest.raises(ValueError, match="a matrix in memory knows its half"):
+            ts.stored.matrix(in_memory(form, x), **given)
+    assert not (tmp_path / "never.tiles").exists()
+
+
 @pytest.mark.parametrize("form", ["Symmetric", "AntiSymmetric", "TriangularBit"])
 @pytest.mark.parametrize("block", [1, 3])
 def test_a_few_eigenvalues_of_forms(form, block):

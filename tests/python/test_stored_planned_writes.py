@@ -122,6 +122,68 @@ def test_other_files_are_not_written_within_a_plan(tmp_path):
     assert plan.disk_peak > 0 and not (tmp_path / "new.tiles").exists()
 
 
+@pytest.mark.parametrize("begun", [0, 2])
+@pytest.mark.parametrize("kind", ["all in memory", "memory", "disk", "path"])
+@pytest.mark.parametrize("solver", ["cg", "minres", "lsqr", "lsmr"])
+def test_checkpoints_are_left_alone_within_a_plan(solver, kind, begun, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    w, b = np.linspace(1, 9, 50), np.linspace(-1, 1, 50)
+    A = ts.Diagonal(w if kind == "all in memory" else ts.stored.array(w, tmp_path / "w.tiles"), ("X",))
+    if kind in ("disk", "path"):
+        b = ts.stored.array(b, tmp_path / "b.tiles" if kind == "path" else None)
+
+    def go(n, **options):
+        return getattr(ts.solve, solver)(A, b, maxiter=n, rtol=1e-14, **options)
+
+    whole, saved = go(5), folder / "c.npz"
+    if begun:
+        go(begun, checkpoint=saved)
+    before = {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.iterdir()}
+    assert bool(before) == bool(begun)
+    for checkpoint in (saved, ts.solve.Checkpoint(saved, every=1)):
+        plan = ts.stored.plan(go, 5, checkpoint=checkpoint)
+        assert {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.iterdir()} == before
+        assert plan.disk_written == ts.stored.plan(go, 5).disk_written
+    again = go(5, checkpoint=saved)
+    assert again.history == whole.history
+    np.testing.assert_array_equal(np.asarray(again.x), np.asarray(whole.x))
+
+
+def test_what_is_there_already_is_refused_within_a_plan(tmp_path):
+    """As the call refuses it; a job that was not finished is planned, as it may be gone on with."""
+    x, path = ts.stored.array(np.eye(6) * 4), tmp_path / "there.tiles"
+    u = ts.stored.matrix(ts.matrix.Triangular(np.triu(np.ones((6, 6)))))
+    calls = {
+        "create": lambda: ts.stored.create((6, 6), path=path),
+        "array": lambda: ts.stored.array(np.ones(3), path),
+        "save": lambda: x.save(path),
+        "formula": lambda: (x + 1).save(path),
+        "transpose": lambda: x.transpose(path=path),
+        "matmul": lambda: ts.stored.matmul(x, x, path),
+        "cholesky": lambda: ts.stored.cholesky(x, path=path),
+        "sort": lambda: ts.stored.sort(x, path=path),
+        "fft": lambda: ts.stored.fft(x, path=path),
+        "matrix": lambda: u.save(path),
+        "product": lambda: ts.stored.matmul(u, u, path),
+    }
+    for name, call in calls.items():
+        ts.stored.plan(call)
+        path.write_bytes(b"somebody's")
+        for refused in (call, lambda call=call: ts.stored.plan(call)):
+            with pytest.raises(ts.IoError, match=r"there\.tiles.*File exists"):
+                refused()
+        assert path.read_bytes() == b"somebody's", name
+        path.unlink()
+    (tmp_path / "there.tiles.partial").write_bytes(b"of a job")
+    (tmp_path / "there.tiles.job").write_bytes(b"of a job")
+    ts.stored.plan(calls["save"])
+    path.symlink_to(tmp_path / "nothing")
+    for refused in (calls["create"], lambda: ts.stored.plan(calls["create"])):
+        with pytest.raises(ts.IoError, match=r"there\.tiles.*File exists"):
+            refused()
+
+
 # Each makes an array on disk of a square x.
 MAKERS = {
     "transposed": lambda x: x.T,
@@ -164,12 +226,38 @@ def test_results_of_plans_are_refused(maker, reader, tmp_path, monkeypatch):
     np.testing.assert_array_equal(x.numpy(), np.eye(6) * 4)
 
 
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_results_of_plans_are_refused_within_another_one(maker, reader, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x, kept = ts.stored.array(np.eye(6) * 4), []
+    ts.stored.plan(lambda: READERS[reader](MAKERS[maker](x)))  # within the plan that made it
+    ts.stored.plan(lambda: kept.append(MAKERS[maker](x)))
+    with pytest.raises(ts.ArgumentError, match=r"array of shape \(6, 6\) is the result of a plan"):
+        ts.stored.plan(READERS[reader], kept[0])
+    for write in (lambda: x.__setitem__(..., kept[0]), lambda: kept[0].__setitem__(0, 1)):
+        with pytest.raises(ts.ArgumentError, match=r"result of a plan|is a formula"):
+            ts.stored.plan(write)
+    assert ts.stored.plan(lambda: x.T).passes == 1  # those after it are as ever
+
+
+def test_long_lines_of_plans_are_refused_within_another_one():
+    x, kept = ts.stored.array(np.ones(1 << 18, "complex128")), []  # seen as a square by its transform
+    with host_memory(MIB):
+        ts.stored.plan(lambda: kept.append(x.copy()))
+        ts.stored.plan(ts.fft.fft, x)
+        with pytest.raises(ts.ArgumentError, match="result of a plan"):
+            ts.stored.plan(ts.fft.fft, kept[0])
+
+
 def test_matrices_of_plans_are_refused():
     u, kept = ts.stored.matrix(ts.matrix.Triangular(np.triu(np.ones((6, 6))))), []
     ts.stored.plan(lambda: kept.append(u @ u))
     for read in (lambda m: m[0], lambda m: m.sum(), lambda m: m.numpy(), lambda m: m @ np.ones(6)):
         with pytest.raises(ts.ArgumentError, match="result of a plan"):
             read(kept[0])
+        with pytest.raises(ts.ArgumentError, match="result of a plan"):
+            ts.stored.plan(read, kept[0])
 
 
 def test_a_store_of_one_plan_counts_in_that_plan_alone():

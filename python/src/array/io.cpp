@@ -2,6 +2,7 @@
 // ts.save and ts.load: which format, by the ending of the name; the formats are array/npy,
 // array/npz and store/snapshot; directories of Zarr are tessera/_zarr.py, HDF5 files tessera/_hdf5.py.
 // Arrays on disk are written some rows at a time.
+#include <filesystem>
 #include <fstream>
 
 #include "core/common.hpp"
@@ -25,8 +26,8 @@ namespace {
 using nb::literals::operator""_a;
 
 [[noreturn]] void unknown_ending(std::string_view who, const std::string& path) {
-  throw ArgumentError(
-      cat(who, ": '", path, "' does not end in .npy, .npz, .tessera, .zarr, .h5 or .hdf5"));
+  throw ArgumentError(cat(who, ": '", path, "' does not end in .npy, .npz, .tessera, ",
+                          who == "load" ? ".tiles, " : "", ".zarr, .h5 or .hdf5"));
 }
 
 bool names_hdf5(const std::string& path) {
@@ -35,9 +36,12 @@ bool names_hdf5(const std::string& path) {
 
 // Jobs make tiled files of names with any ending that is not another format's.
 bool is_tiled(const std::string& path) {
+  if (path.ends_with(".tiles")) return true;
+  std::error_code ec;
+  if (!std::filesystem::is_regular_file(path, ec)) return false;  // a pipe would wait for a writer
   char start[8] = {};
   std::ifstream(path, std::ios::binary).read(start, sizeof start);
-  return path.ends_with(".tiles") || std::string_view(start, sizeof start) == "TSRTILES";
+  return std::string_view(start, sizeof start) == "TSRTILES";
 }
 
 // The whole .npy file of an array in memory or on disk.
@@ -68,19 +72,20 @@ void save_file(nb::handle path, nb::handle obj, bool compressed) {
   require<ArgumentError>(!streaming::Planning::now(), "save: within a plan nothing is written to '",
                          to, "'; x.save(path) of an array on disk can be planned");
   if (to.ends_with(".npz")) return save_arrays(to, obj, compressed);
+  for (const std::string_view ending : {".tessera", ".npy", ".h5", ".hdf5"})
+    require<ArgumentError>(!compressed || !to.ends_with(ending), "save: '", to, "': a ", ending,
+                           " file is not compressed, so that parts of it can be read; a .npz file "
+                           "or a .zarr directory can be");
   if (to.ends_with(".tessera")) {
-    require<ArgumentError>(!compressed, "save: '", to,
-                           "': a .tessera file is not compressed, so that parts of it can be read; "
-                           "a .npz file can be");
     nb::module_::import_("tessera._files").attr("saved")(to, obj);
     return;
   }
   if (to.ends_with(".zarr")) {
-    nb::module_::import_("tessera._zarr").attr("saved")(to, obj, compressed);
+    nb::module_::import_("tessera._zarr").attr("save")(to, obj, compressed);
     return;
   }
   if (names_hdf5(to)) {
-    nb::module_::import_("tessera._hdf5").attr("saved")(to, obj);
+    nb::module_::import_("tessera._hdf5").attr("save")(to, obj);
     return;
   }
   if (!to.ends_with(".npy")) unknown_ending("save", to);
@@ -153,8 +158,8 @@ void bind_io(nb::module_& m) {
       "Writes an array to .npy, a dict of arrays to .npz; to .tessera arrays, matrices, "
       "operators, names,\nshapes, specs, results, and lists and dicts of these; to .zarr (a "
       "directory of Zarr v3) and .h5 or .hdf5\nan array, or arrays in dicts. What was there stays "
-      "until the new one is whole. .npz and .zarr can be compressed.\nArrays on disk are written "
-      "some megabytes at a time, to all of them.\n\n"
+      "until the new one is whole. .npz and .zarr can be `compressed`,\nfor the others that is "
+      "refused. Arrays on disk are written some megabytes at a time, to all of them.\n\n"
       ">>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npy')\n"
       ">>> ts.save(name, ts.arange(3)); np.load(name).tolist()\n[0, 1, 2]\n"
       ">>> name = os.path.join(os.path.dirname(name), 'A.tessera')\n"
@@ -168,8 +173,9 @@ void bind_io(nb::module_& m) {
       "Reads a .npy file, a .npz file as a dict, what a .tessera file holds, or a .zarr directory "
       "(groups are dicts);\nmmap_mode 'r' or 'r+' maps a .npy file instead of reading it.\n\n"
       "A tiled file and a dataset of a .h5 or .hdf5 file are opened in place, as "
-      "``ts.stored.open`` does it: to be\nread, or with mmap_mode 'r+' to be written as well. "
-      "`name` says which dataset where there are several.\n\n"
+      "``ts.stored.open`` does it: to be\nread, or with mmap_mode 'r+' to be written as well: the "
+      "numbers as they lie, also those of a matrix of a form.\n`name` says which dataset where "
+      "there are several.\n\n"
       ">>> import os, tempfile; tiles = os.path.join(tempfile.mkdtemp(), 'x.tiles')\n"
       ">>> x = ts.stored.array([1.0, 2.0], tiles); ts.load(tiles).sum().item()\n3.0\n\n"
       ">>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npz')\n"

@@ -131,7 +131,9 @@ void bind_class(nb::module_& m) {
       },
       "path"_a, nb::sig("def save(self, path: str | os.PathLike[str]) -> StoredArray"),
       "A file with the numbers, which stays; that file as an array. There must be none of that "
-      "name.\n\nA path that ends in .npy makes a file of that format, any other a tiled file.\n\n"
+      "name.\n\nA path that ends in .npy makes a file of that format, any other a tiled file; "
+      "endings of other formats\n(.npz, .zarr, .tessera, .h5, .hdf5), which ``ts.save`` writes, "
+      "are refused.\n\n"
       "It is a job: while it is written there are PATH.partial and PATH.job, and when it was "
       "interrupted or killed\nthe same call goes on from there.\n\n"
       ">>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), 'x.tiles')\n"
@@ -208,7 +210,8 @@ i64 inject_faults(const std::string& kind, i64 nth) {
 nb::object open_stored(const std::string& path, bool writable, const std::string& dataset) {
   const streaming::StorePtr s =
       released([&] { return store::open_store(path, writable, dataset); });
-  if (s->about().empty()) return nb::cast(StoredArray(s));
+  // Forms know no writes: what is to be written are the numbers as they lie.
+  if (writable || s->about().empty()) return nb::cast(StoredArray(s));
   return nb::cast(streaming::FormResult::told_by(s).source(s));
 }
 
@@ -232,16 +235,17 @@ void bind_stored(nb::module_& m) {
         nb::sig("def _stored_path(path: str | os.PathLike[str] | None) -> str"));
   m.def(
       "_stored_new_hdf5",
-      [](const std::string& path, nb::handle sets) {
+      [](const std::string& path, nb::handle sets, nb::handle groups) {
         std::vector<store::Hdf5Dataset> all;
+        std::vector<std::string> names;
+        for (nb::handle g : nb::borrow<nb::list>(groups)) names.push_back(nb::cast<std::string>(g));
         for (nb::handle s : nb::borrow<nb::list>(sets))
           all.push_back({nb::cast<std::string>(s[0]), shape_from(s[1]), dtype_from(s[2])});
-        released([&] { store::create_hdf5_file(path, all); });
+        released([&] { store::create_hdf5_file(path, all, names); });
       },
-      "path"_a, "sets"_a,
-      nb::sig(
-          "def _stored_new_hdf5(path: str, sets: list[tuple[str, tuple[int, ...], typing.Any]]) "
-          "-> None"));
+      "path"_a, "sets"_a, "groups"_a,
+      nb::sig("def _stored_new_hdf5(path: str, sets: list[tuple[str, tuple[int, ...], "
+              "typing.Any]], groups: list[str]) -> None"));
   m.def("_stored_open", &open_stored, "path"_a, "writable"_a, "dataset"_a,
         nb::sig("def _stored_open(path: str, writable: bool, dataset: str) -> typing.Any"));
   m.def(

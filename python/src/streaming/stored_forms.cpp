@@ -98,6 +98,7 @@ void bind_matrix_class(nb::module_& m) {
       .def_prop_ro(
           "is_lower", [](const FormSource& x) { return x.lower(); },
           "Whether it is a triangle below the diagonal.")
+      .def_prop_ro("_strict", [](const FormSource& x) { return x.strict; })
       .def_prop_ro("nbytes", &bytes_of, "Bytes of what the form stores.")
       .def_prop_ro(
           "T", [](const FormSource& x) { return x.transpose(); },

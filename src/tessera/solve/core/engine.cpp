@@ -15,6 +15,7 @@
 #include "tessera/solve/core/ranks_checkpoint.hpp"
 #include "tessera/streaming/operators/on_disk.hpp"
 #include "tessera/streaming/operators/stored_apply.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 
 namespace tessera {
 namespace {
@@ -44,6 +45,7 @@ Engine::Engine(const SolveKey& key, const NamedLinop& a, const SolveOptions& opt
                       : (memory_ = std::make_unique<SolveMemory>(device, vectors))->scalars),
       measure(scalars.cell("measure")),
       status(scalars.cell("status")),
+      checkpoint_(streaming::Planning::now() ? std::string() : options_.checkpoint.path),
       x0_(options_.x0),
       saved_(Clock::now()),
       polled_(Clock::now()) {
@@ -197,8 +199,8 @@ void Engine::outcome(int code, bool converged, std::string reason) {
 }
 
 bool Engine::resume() {
-  if (options.checkpoint.path.empty()) return false;
-  const std::string& path = options.checkpoint.path;
+  const std::string& path = checkpoint_;
+  if (path.empty()) return false;
   std::optional<Saved> s = options.group ? read_checkpoint(*options.group, name, path, facts_)
                                          : read_checkpoint(name, path, facts_);
   if (!s) return false;
@@ -230,7 +232,7 @@ bool Engine::resume() {
 }
 
 void Engine::restore(const Saved& s) {
-  const std::string& path = options.checkpoint.path;
+  const std::string& path = checkpoint_;
   for (const auto& [what, array] : kept_) {
     auto it = std::find_if(s.arrays.begin(), s.arrays.end(),
                            [&, w = what](const auto& p) { return p.first == w; });
@@ -258,8 +260,8 @@ void Engine::check_counts(const Saved& s) const {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       const i64 most = s.status == still_running ? counts[i].most_running : counts[i].most_over;
       require<IoError>(is_count(numbers[i], most), name, ": '", what, "' of the checkpoint '",
-                       options.checkpoint.path, "' holds ", numbers[i],
-                       "; expected a whole number from 0 to ", most);
+                       checkpoint_, "' holds ", numbers[i], "; expected a whole number from 0 to ",
+                       most);
     }
   }
 }
@@ -276,13 +278,13 @@ void Engine::check_ranks_agree(const Saved& s) const {
   options.group->broadcast(first.data(), static_cast<i64>(first.size() * sizeof(double)), 0);
   dist::error_of_all(*options.group, [&] {
     require<IoError>(std::memcmp(first.data(), mine.data(), mine.size() * sizeof(double)) == 0,
-                     name, ": the checkpoint '", options.checkpoint.path, "' of rank ",
-                     options.group->rank(), " is not of the same iteration as that of rank 0");
+                     name, ": the checkpoint '", checkpoint_, "' of rank ", options.group->rank(),
+                     " is not of the same iteration as that of rank 0");
   });
 }
 
 void Engine::restore_vectors(const Saved& s) {
-  const std::string& path = options.checkpoint.path;
+  const std::string& path = checkpoint_;
   const StoredSet found = stored_set_of(name, path, s.arrays);
   require<ArgumentError>(found.budget == stored_->budget, name, ": the checkpoint '", path,
                          "' is of a solve that had ", bytes_text(found.budget),
@@ -391,7 +393,7 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
     save_when_due();
     poll();
   }
-  if (!options.checkpoint.path.empty() && saved_at_ != iterations_) save();
+  if (!checkpoint_.empty() && saved_at_ != iterations_) save();
   SolveResult result;
   result.x = answer();
   result.iterations = iterations_;
@@ -407,7 +409,7 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
 }
 
 void Engine::save() {
-  const std::string& path = options.checkpoint.path;
+  const std::string& path = checkpoint_;
   Saved state{.facts = facts_,
               .arrays = kept_,
               .cells = scalars.cells(),
@@ -434,8 +436,8 @@ void Engine::save() {
 }
 
 void Engine::save_when_due() {
+  if (checkpoint_.empty()) return;
   const Checkpoint& c = options.checkpoint;
-  if (c.path.empty()) return;
   const bool by_count = c.every > 0 && iterations_ - std::max<i64>(saved_at_, 0) >= c.every;
   bool by_time = Clock::now() - saved_ >= std::chrono::duration<double>(c.seconds);
   if (options.group && !by_count) options.group->broadcast(&by_time, sizeof by_time, 0);

@@ -84,7 +84,7 @@ class Engine {
   // Facts that tell this problem from another; noted only when there is a checkpoint.
   template <class... Args>
   void about(std::string what, const Args&... args) {
-    if (!options.checkpoint.path.empty()) facts_.push_back(fact(std::move(what), args...));
+    if (!checkpoint_.empty()) facts_.push_back(fact(std::move(what), args...));
   }
   // After all arrays are kept and all cells named: true when a checkpoint was found and read. One
   // of a solve that was over under other tolerances gives a first guess and a history instead.
@@ -146,6 +146,7 @@ class Engine {
     bool converged;
     std::string reason;
   };
+  const std::string checkpoint_;  // its path; none within a Planning, which leaves the file alone
   NamedArrays kept_;
   NamedStores on_disk_;  // that are kept
   i64 set_ = -1;         // of files, that the last checkpoint is in

@@ -2,6 +2,7 @@
 #include "tessera/store/tiles/hdf5_store.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "tessera/store/tiles/hdf5_library.hpp"
@@ -294,17 +295,35 @@ std::shared_ptr<TileStore> open_hdf5_store(const std::string& path, const std::s
       grid_of_chunks(found.shape, *chunk, found.dtype, IoEngine::piece));
 }
 
-void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>& sets) {
+void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>& sets,
+                      const std::vector<std::string>& groups) {
   const hdf5::Quiet quiet;
   const hdf5::Handle file{H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
                           "cannot create '", path, "': HDF5 refuses"},
       how{H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "HDF5 has no property lists"},
-      groups{H5Pcreate(H5P_LINK_CREATE), H5Pclose, "HDF5 has no property lists"};
+      links{H5Pcreate(H5P_LINK_CREATE), H5Pclose, "HDF5 has no property lists"};
   H5Pset_layout(how, H5D_CONTIGUOUS);
   H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(how, H5D_FILL_TIME_NEVER);
-  H5Pset_create_intermediate_group(groups, 1);
+  H5Pset_char_encoding(links, H5T_CSET_UTF8);
+  // One by one: the names of those that HDF5 would make along with what is in them are not UTF-8.
+  std::set<std::string> made;
+  const auto make_groups = [&](const std::string& inside) {
+    for (std::size_t end = inside.find('/'); end != inside.npos; end = inside.find('/', end + 1)) {
+      const std::string name = inside.substr(0, end);
+      if (!made.insert(name).second) continue;
+      const hdf5::Handle group{H5Gcreate2(file, name.c_str(), links, H5P_DEFAULT, H5P_DEFAULT),
+                               H5Gclose,
+                               "cannot create '",
+                               path,
+                               "': HDF5 makes no group that is called '",
+                               name,
+                               "'"};
+    }
+  };
+  for (const std::string& name : groups) make_groups(name + "/");
   for (const Hdf5Dataset& s : sets) {
+    make_groups(s.name);
     std::vector<hsize_t> sizes;
     for (const i64 n : s.shape) sizes.push_back(static_cast<hsize_t>(n));
     const hdf5::Handle space{
@@ -312,7 +331,7 @@ void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>& s
                       : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
         H5Sclose, "HDF5 cannot hold an array of shape ", s.shape},
         type = hdf5::type_of(s.dtype);
-    const hdf5::Handle set{H5Dcreate2(file, s.name.c_str(), type, space, groups, how, H5P_DEFAULT),
+    const hdf5::Handle set{H5Dcreate2(file, s.name.c_str(), type, space, links, how, H5P_DEFAULT),
                            H5Dclose,
                            "cannot create '",
                            path,
@@ -328,7 +347,8 @@ void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>& s
 
 #else
 
-void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>&) {
+void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>&,
+                      const std::vector<std::string>&) {
   throw NotAvailable(cat("'", path,
                          "': this library was built without HDF5; with libhdf5-dev on the machine "
                          "it is built in"));

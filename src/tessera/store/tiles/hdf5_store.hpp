@@ -34,7 +34,9 @@ struct Hdf5Dataset {
   DType dtype = DType::f64;
 };
 // A new file with datasets that lie in one piece and are written by opening them: until then their
-// numbers are any. IoError where there is a file of that name, or no space for it.
-TESSERA_API void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>& sets);
+// numbers are any. Groups are made for them; `groups` names those that may stay empty. Names are
+// UTF-8. IoError where there is a file of that name, or no space for it.
+TESSERA_API void create_hdf5_file(const std::string& path, const std::vector<Hdf5Dataset>& sets,
+                                  const std::vector<std::string>& groups = {});
 
 }  // namespace tessera::store

@@ -153,6 +153,43 @@ TEST(Hdf5Store, NewFilesAreWrittenInPlace) {
   std::filesystem::remove(path);
 }
 
+// Every link on the way to a dataset or a group, as UTF-8 or not.
+std::vector<std::string> names_that_are_not_utf8(const std::string& path) {
+  std::vector<std::string> found;
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const auto note = [](hid_t, const char* name, const H5L_info_t* info, void* out) -> herr_t {
+    if (info->cset != H5T_CSET_UTF8) static_cast<std::vector<std::string>*>(out)->push_back(name);
+    return 0;
+  };
+  H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, note, &found);
+  H5Fclose(file);
+  return found;
+}
+
+TEST(Hdf5Store, NamesAreUtf8AndGroupsMayBeEmpty) {
+  const std::string path = path_of("new.h5"), inside = "größe/κ/x";
+  std::filesystem::remove(path);
+  create_hdf5_file(path, {{"größe/κ/x", {2}, DType::f64}, {"naïve", {1}, DType::f32}},
+                   {"größe/leer", "none", "größe"});
+  EXPECT_EQ(names_that_are_not_utf8(path), std::vector<std::string>());
+  EXPECT_TRUE(has(open_hdf5_store(path, inside)->describe(), inside));
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  for (const char* const name : {"größe/leer", "none"}) {
+    const hid_t group = H5Gopen2(file, name, H5P_DEFAULT);
+    EXPECT_GE(group, 0) << name;
+    if (group >= 0) H5Gclose(group);
+  }
+  H5Fclose(file);
+  // Neither a group nor a name below a dataset is one.
+  for (const std::string other : {"größe", "none", "naïve/x", "q", "größe/q"})
+    EXPECT_TRUE(has(thrown_text<IoError>([&] { open_hdf5_store(path, other); }),
+                    cat("has no dataset '", other, "'; there are größe/κ/x, naïve")))
+        << other;
+  std::filesystem::remove(path);
+  EXPECT_THROW(create_hdf5_file(path, {{"x", {1}, DType::f32}}, {"x"}), IoError);
+  std::filesystem::remove(path);
+}
+
 TEST(Hdf5Store, RefusesWithASentence) {
   const std::string path = new_hdf5({13, 29}, {4, 5}, DType::f64, Lies::chunks);
   EXPECT_TRUE(has(thrown_text<IoError>([&] { open_store(path, false, "none"); }), "numbers"));

@@ -11,10 +11,11 @@ namespace tessera::store {
 // IoError, with a reason, for every other file. `dataset`: of an HDF5 file, which may hold several.
 TESSERA_API std::shared_ptr<TileStore> open_store(const std::string& path, bool writable = false,
                                                   const std::string& dataset = "");
-// IoError for a name whose ending says a format that is not made in place (.npz, .zarr, .tessera, HDF5):
-// whoever opens such a file by its name would find another one.
+// IoError for a name whose ending says a format that is not made in place (.npz, .zarr, .tessera,
+// HDF5): whoever opens such a file by its name would find another one.
 TESSERA_API void require_result_name(const std::string& path);
-// Zeros: a .npy file for names that end so, a tiled file otherwise. `name` is the one that counts where the file will get another one than its path.
+// Zeros: a .npy file for names that end so, a tiled file otherwise. `name` is the one that counts
+// where the file will get another one than its path.
 TESSERA_API std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid,
                                                     const std::string& name = "");
 

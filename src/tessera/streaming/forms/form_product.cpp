@@ -361,6 +361,13 @@ FormResult FormResult::told_by(const StorePtr& store) {
                    "'; matrices of a form are known, and arrays");
   r.rows = shape[0];
   if (!r.has_words()) r.dtype = store->grid().dtype();
+  const bool is_triangle = r.form == triangular || r.form == triangular_bit;
+  const bool fits = r.cols >= 0 && r.cols / 64 <= shape[1] && (!r.is_half() || r.rows == r.cols);
+  require<IoError>(fits && r.stored_shape() == shape && r.stored_dtype() == store->grid().dtype(),
+                   store->describe(), ": is said to hold '", about,
+                   "', which is not stored in that shape and dtype");
+  require<IoError>(is_triangle || !r.lower, store->describe(), ": is said to hold '", about,
+                   "'; triangles alone are lower ones");
   return r;
 }
 

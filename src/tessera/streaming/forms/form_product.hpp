@@ -28,8 +28,8 @@ struct TESSERA_API FormResult {
   DType stored_dtype() const { return has_words() ? DType::u64 : dtype; }
   // The result, when what is stored is there.
   FormSource source(const StorePtr& store) const;
-  // What a file says of it, in words, and back: "matrix Triangular 300 lower strict", where the number
-  // is that of the columns. IoError for other words.
+  // What a file says of it, in words, and back: "matrix Triangular 300 lower strict", where the
+  // number is that of the columns. IoError for other words, and for a store of something else.
   std::string about() const;
   static FormResult told_by(const StorePtr& store);
 };

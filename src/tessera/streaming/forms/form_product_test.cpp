@@ -235,6 +235,7 @@ TEST(FormResult, IsToldInWords) {
        {Form::triangular, Form::symmetric, Form::antisymmetric, Form::bit, Form::triangular_bit})
     for (const bool lower : {false, true}) {
       const bool bits = form == Form::bit || form == Form::triangular_bit;
+      if (lower && form != Form::triangular && form != Form::triangular_bit) continue;
       const FormResult r{form, bits ? DType::b1 : DType::f32, 7, 7, lower, !lower};
       const FormResult again =
           FormResult::told_by(that_says(r.about(), r.stored_shape(), r.stored_dtype()));
@@ -252,8 +253,36 @@ TEST(FormResult, IsToldInWords) {
                     words))
         << words;
   EXPECT_THROW(FormResult::told_by(that_says("matrix Bit 3", {3}, DType::u64)), IoError);
-  const StorePtr few = that_says("matrix Bit 99999", {3, 8}, DType::u64);
-  EXPECT_THROW(FormResult::told_by(few).source(few), ShapeError);
+}
+
+TEST(FormResult, IsToldOnlyOfWhatTheFileHolds) {
+  struct Case {
+    std::string words;
+    Shape shape;
+    DType dtype;
+  };
+  for (const auto& [words, shape, dtype] : {
+           Case{"matrix Bit 99999", {3, 8}, DType::u64},
+           Case{"matrix Bit 513", {3, 8}, DType::u64},
+           Case{"matrix Bit 0", {3, 8}, DType::u64},
+           Case{"matrix Bit -1", {3, 8}, DType::u64},
+           Case{"matrix Bit 9223372036854775807", {3, 8}, DType::u64},
+           Case{"matrix Bit 3", {3, 8}, DType::f64},
+           Case{"matrix Bit 3", {3, 8}, DType::i64},
+           Case{"matrix TriangularBit 3", {4, 8}, DType::u64},
+           Case{"matrix TriangularBit 3", {3, 3}, DType::f64},
+           Case{"matrix Triangular 4", {3, 3}, DType::f64},
+           Case{"matrix Triangular 3", {4, 3}, DType::f64},
+           Case{"matrix Symmetric 4", {3, 3}, DType::f32},
+           Case{"matrix AntiSymmetric -3", {3, 3}, DType::f32},
+           Case{"matrix Symmetric 3 lower", {3, 3}, DType::f64},
+           Case{"matrix AntiSymmetric 3 lower strict", {3, 3}, DType::f64},
+           Case{"matrix Bit 3 lower", {3, 8}, DType::u64},
+       })
+    EXPECT_TRUE(
+        has(thrown_text<IoError>([&] { FormResult::told_by(that_says(words, shape, dtype)); }),
+            cat("is said to hold '", words, "'")))
+        << words;
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ class JobRun {
       text = one_line(text);
     }
     job_.facts.emplace_back("number of threads", cat(num_threads()));  // steps follow from it
+    if (job_.path.ends_with(".npy")) job_.about.clear();               // which cannot say it
   }
 
   // The file of an earlier run that was ended between its last two acts.
@@ -68,7 +69,7 @@ class JobRun {
     if (file_.next_step() == 0) {
       fs::remove(partial_);  // perhaps without a header yet
       try {
-        if ((job_.half || !job_.about.empty()) && fs::path(job_.path).extension() != ".npy")
+        if ((job_.half || !job_.about.empty()) && !job_.path.ends_with(".npy"))
           return store::create_tiled_file(partial_, grid_,
                                           {.reserve = !job_.half, .about = job_.about});
         return store::create_store(partial_, grid_, job_.path);
@@ -80,8 +81,7 @@ class JobRun {
     require<IoError>(is_written() || fs::exists(partial_), who(), "'", partial_,
                      "' is not there any more: remove '", job_.path, ".job' to begin anew");
     StorePtr out = store::open_store(partial_, true);
-    require<IoError>(out->grid().shape() == grid_.shape() && out->grid().dtype() == grid_.dtype(),
-                     who(), "'", partial_, "' is not what its job has written: ", out->describe());
+    require_own(out, partial_);
     return out;
   }
 
@@ -133,6 +133,7 @@ class JobRun {
   // The finished file. Until it has been opened the same call finds it.
   StorePtr result() {
     StorePtr out = store::open_store(job_.path, true);
+    require_own(out, job_.path);
     forget();
     return out;
   }
@@ -159,6 +160,16 @@ class JobRun {
   }
 
  private:
+  // The same numbers may be meant otherwise: as a matrix of another form, or of none.
+  void require_own(const StorePtr& out, const std::string& path) const {
+    const std::string about = out->about();
+    require<IoError>(out->grid().shape() == grid_.shape() && out->grid().dtype() == grid_.dtype() &&
+                         about == job_.about,
+                     who(), "'", path, "' is not what its job has written: ", out->describe(),
+                     about == job_.about
+                         ? ""
+                         : cat("; it is said to hold '", about, "', expected '", job_.about, "'"));
+  }
   // Tiles of which a few fit the budget that the job was begun with.
   store::TileGrid scratch_grid(const Shape& shape, DType dtype,
                                const std::optional<Shape>& tile) const {

@@ -32,22 +32,19 @@ class PlannedStore final : public store::TileStore {
   bool on_disk() const override { return true; }
   store::Transfer read(const Box& box, const Array& into) override {
     store::check_transfer("read", grid_, box, into);
-    require_planning("read");
+    require_planning("read", Planning::now());
     into.fill(Value(0.0));
     return {};
   }
   store::Transfer write(const Box& box, const Array& from) override {
     store::check_transfer("write", grid_, box, from);
-    require_planning("write");
+    require_planning("write", Planning::now());
     return {};
   }
   i64 bytes_to_read(const Box& box, const Layout& into) const override {
     return store::tiled_bytes_to_read(grid_, box, into);
   }
-
- private:
-  void require_planning(std::string_view who) const {
-    const Planning* now = Planning::now();
+  void require_planning(std::string_view who, const Planning* now) const {
     require<ArgumentError>(
         now && now->files_ == counted_, who, ": the ", name(grid_.dtype()), " array of shape ",
         grid_.shape(),
@@ -55,6 +52,7 @@ class PlannedStore final : public store::TileStore {
         "outside of plan and explain, to have its numbers");
   }
 
+ private:
   std::string description_;
   store::TileGrid grid_;
   std::shared_ptr<Planning::Files> counted_;
@@ -88,22 +86,34 @@ StorePtr Planning::of_formula(std::shared_ptr<const void> formula,
   return made;
 }
 
+void Planning::require_own(const StorePtr& store) const {
+  if (const auto* planned = dynamic_cast<const PlannedStore*>(store.get()))
+    planned->require_planning("plan", this);
+}
+
+void Planning::add(PassFigures pass, const std::vector<StorePtr>& stores) {
+  for (const StorePtr& s : stores) require_own(s);
+  passes_.push_back(std::move(pass));
+}
+
 void Planning::note(std::string_view what, const std::vector<Part>& read,
                     const std::vector<Part>& written) {
   std::string of;
   Step step;
   StreamPlan pass("", {});
-  const auto add = [&](const Part& p, std::string_view role, std::vector<Move>& to) {
+  std::vector<StorePtr> stores;
+  const auto take = [&](const Part& p, std::string_view role, std::vector<Move>& to) {
     const DType dtype = p.store->grid().dtype();
     of += cat(of.empty() ? "" : ", ", p.box.shape, " ", name(dtype));
+    stores.push_back(p.store);
     const i64 buffer = pass.add_buffer(p.box.size() * size_of(dtype));
     to.push_back({pass.add_store(std::string(role), p.store), p.box,
                   dense_view(buffer, p.box.shape, dtype)});
   };
-  for (const Part& p : read) add(p, "source", step.reads);
-  for (const Part& p : written) add(p, "output", step.writes);
+  for (const Part& p : read) take(p, "source", step.reads);
+  for (const Part& p : written) take(p, "output", step.writes);
   pass.add_step(std::move(step));
-  passes_.push_back(pass.figures());
+  add(pass.figures(), stores);
   passes_.back().title = cat(what, ": ", of);
 }
 

@@ -22,7 +22,9 @@ class TESSERA_API Planning {
   Planning& operator=(const Planning&) = delete;
   static Planning* now();  // of this thread; none: calls do their work
 
-  void add(PassFigures pass) { passes_.push_back(std::move(pass)); }
+  // ArgumentError for a new file of another planning.
+  void require_own(const StorePtr& store) const;
+  void add(PassFigures pass, const std::vector<StorePtr>& stores);  // all of them own
   const std::vector<PassFigures>& passes() const { return passes_; }
   // Bytes of new files: what they take at most at a time.
   i64 disk_peak() const { return files_->peak; }

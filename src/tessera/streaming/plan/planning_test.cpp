@@ -52,6 +52,30 @@ TEST(Planning, ItsStoresHaveNoNumbersOutside) {
   EXPECT_THROW(made->read(box, numbers), ArgumentError);
 }
 
+TEST(Planning, TakesNoStoresOfAnotherOne) {
+  const Box box{{0, 0}, {2, 2}};
+  const Array numbers = Array::empty({2, 2}, DType::f64);
+  StorePtr other;
+  const auto refused = [](const auto& call) {
+    return has(thrown_text<ArgumentError>(call), "result of a plan");
+  };
+  {
+    Planning p;
+    other = p.store("other", some_tiles);
+    p.add({}, {other});
+    read_box(other, box);
+    EXPECT_EQ(p.passes().size(), 2u);
+  }
+  Planning p;
+  EXPECT_TRUE(refused([&] { read_box(other, box); }));
+  EXPECT_TRUE(refused([&] { write_box(other, box, numbers); }));
+  EXPECT_TRUE(refused([&] { p.note_read({{p.store("own", some_tiles), box}, {other, box}}); }));
+  EXPECT_TRUE(refused([&] { p.add({}, {p.store("own", some_tiles), other}); }));
+  EXPECT_TRUE(refused([&] { p.require_own(other); }));
+  EXPECT_TRUE(p.passes().empty());
+  p.require_own(store::memory_store(numbers, {2, 2}));
+}
+
 TEST(Planning, KeysAreCountedAndMoveNothing) {
   const Array x = Array::empty({8, 4}, DType::f64);
   x.fill(Value(2.0));

@@ -277,7 +277,7 @@ class StreamPlan::Run {
 Array StreamPlan::run(const Watch& watch) {
   Planning* planning = Planning::now();
   if (!planning) return Run(*this, watch)();
-  planning->add(figures_);
+  planning->add(figures_, stores_);
   return result_of_ ? planned_numbers(given_.first, given_.second) : Array();
 }
 

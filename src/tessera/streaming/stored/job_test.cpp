@@ -9,6 +9,7 @@
 #include "support/arrays.hpp"
 #include "support/distances.hpp"
 #include "support/files.hpp"
+#include "support/text.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -367,6 +368,50 @@ TEST_F(Jobs, EndedBetweenTheirLastTwoActsAreFinished) {
   }
   run_job(described, grid, nothing);
   EXPECT_TRUE(only_has({"a", "c", "d"}));
+}
+
+TEST_F(Jobs, AreOfTheFormThatTheirFileSays) {
+  const StoredArray a = input("a", {700, 300}, 1);
+  const store::TileGrid grid({300, 700}, {100, 100}, DType::f64);
+  const PlanInto transposed = [&](const StorePtr& out, const Options& o, const MakeScratch&) {
+    return plan_transpose(a.store(), out, {}, o);
+  };
+  const std::string symmetric = "matrix Symmetric 9";
+  const auto run = [&](const std::string& about, const std::string& name = "c") {
+    return run_job({.path = at(name),
+                    .facts = {{"operation", "copy"}, {"source", a.store()->version()}},
+                    .budget = i64{1} << 20,
+                    .limit = i64{1} << 20,
+                    .about = about},
+                   grid, transposed);
+  };
+  const auto others_are_refused = [&] {
+    for (const std::string other : {"", "matrix Triangular 9", "matrix Symmetric 9 strict"})
+      EXPECT_TRUE(has(thrown_text<IoError>([&] { run(other); }),
+                      cat("said to hold '", symmetric, "', expected '", other, "'")))
+          << other;
+  };
+  {
+    const StopAfter stop(4);
+    EXPECT_THROW(run(symmetric), Stopped);
+  }
+  const std::string partial = read_all(at("c.partial"));
+  others_are_refused();
+  EXPECT_EQ(read_all(at("c.partial")), partial);
+  EXPECT_EQ(run(symmetric)->about(), symmetric);
+  EXPECT_TRUE(only_has({"a", "c"}));
+  {  // What a kill leaves after the file got its name.
+    JobFile file(at("c.job"));
+    file.begin({{"operation", "copy"},
+                {"source", a.store()->version()},
+                {"number of threads", cat(num_threads())},
+                {"budget", "1048576"}});
+    file.set_next(JobFile::finished);
+  }
+  others_are_refused();
+  EXPECT_EQ(run(symmetric)->about(), symmetric);
+  EXPECT_EQ(run(symmetric, "c.npy")->about(), "");  // which cannot say it
+  EXPECT_TRUE(only_has({"a", "c", "c.npy"}));
 }
 
 TEST_F(Jobs, FilesThatAreCutOrChangedAreNoticed) {

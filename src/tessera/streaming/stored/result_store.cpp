@@ -2,6 +2,7 @@
 #include "tessera/streaming/stored/result_store.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -137,6 +138,10 @@ namespace {
 // The same files and steps as a job that is begun now.
 StorePtr planned_job(Planning& planning, const std::string& path, const store::TileGrid& grid,
                      i64 budget, const PlanInto& plan) {
+  namespace fs = std::filesystem;
+  // As run_job() refuses it; a job that lies there may be one to go on with.
+  require<IoError>(!fs::exists(path) || fs::exists(path + ".job"), "cannot create '", path,
+                   "': File exists");
   const StorePtr out = planning.store(cat("new file ", path), grid);
   const auto scratch = [&](std::string_view name, const Shape& shape, DType dtype,
                            const std::optional<Shape>& tile) {

@@ -2,6 +2,7 @@
 #include "tessera/streaming/stored/stored_array.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 
 #include "tessera/store/tiles/open_store.hpp"
@@ -82,7 +83,10 @@ StoredArray StoredArray::create(const Shape& shape, DType dtype, const std::stri
   if (path.empty()) return StoredArray(backed_store(shape, dtype, store::Space::now));
   const store::TileGrid grid = grid_for(shape, dtype);
   if (Planning* planning = Planning::now()) {
+    namespace fs = std::filesystem;
     store::require_result_name(path);
+    require<IoError>(!fs::exists(fs::symlink_status(path)), "cannot create '", path,
+                     "': File exists");
     return StoredArray(planning->store(cat("new file ", path), grid));
   }
   return StoredArray(store::create_store(path, grid));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "tessera/streaming/plan/planning.hpp"
+
 namespace tessera::streaming {
 namespace {
 
@@ -121,6 +123,7 @@ store::TileGrid split_grid(const store::TileGrid& grid, i64 axis, i64 columns) {
 }
 
 StorePtr split_axis(const StorePtr& store, i64 axis, i64 columns) {
+  if (const Planning* planning = Planning::now()) planning->require_own(store);  // seen here last
   return std::make_shared<SplitAxis>(store, axis, columns);
 }
 
