@@ -26,7 +26,12 @@ mkdir -p "$results"
 programs="ctest --test-dir build/release --output-on-failure --output-junit '$results/ctest.xml' -j $JOBS"
 runs=()
 if want ranks; then runs+=("scripts/dist_tests.sh '$results'"); fi
-if want python; then runs+=("scripts/python_tests.sh '$results'"); fi
+# In parts, which a few cores share more evenly than the whole; many cores take all parts at once.
+if want python && [ "$JOBS" -lt 8 ]; then
+  for part in 1 2 3 4; do runs+=("scripts/python_tests.sh '$results' $part/4"); done
+elif want python; then
+  runs+=("scripts/python_tests.sh '$results'")
+fi
 # Few cores are busy with the C++ programs alone. Many wait for the longest of them, so all runs side by side.
 if want programs && [ "$JOBS" -lt 8 ]; then
   say "C++ tests"
