@@ -7,8 +7,8 @@ iteration with an :class:`Iteration`, which stops the solver by returning False;
 many iterations run before the host looks at the measure (0: each one on the cpu, 16 elsewhere; the result is the same).
 All give a result with ``x``, ``iterations``, ``converged``, ``reason`` and ``history``.
 
-With ``b`` or an array of the operator on disk, ``cg``, ``lsqr``, ``lsmr``, ``minres``, ``fista``, ``pdhg`` and
-``power_method`` keep all vectors there, and so is the solution: memory holds tiles of ``A`` and of each vector. A
+With ``b`` or an array of the operator on disk, ``cg``, ``lsqr``, ``lsmr``, ``minres``, ``fista``, ``pdhg``, ``admm``
+and ``power_method`` keep all vectors there, and so is the solution: memory holds tiles of ``A`` and of each vector. A
 checkpoint then has a file for each vector beside it.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ._prox import AnyProx, prox
 from ._stored_solve import StoredEigenResult, StoredSolveResult
@@ -251,7 +251,7 @@ def fista(
     g: AnyProx | None = None,
     x0: Any = None,
     *,
-    step: float | None = None,
+    step: float | Literal["search"] | None = None,
     momentum: bool = True,
     restart: bool = True,
     rtol: float = 1e-6,
@@ -264,18 +264,21 @@ def fista(
 ) -> SolveResult | StoredSolveResult:
     """FISTA: minimises |A x - b|^2 / 2 + g(x); ``g`` is one of ``ts.solve.prox`` or a function (v, t) -> x.
 
-    ``step`` is at most 1 / |A|^2, by default from the power method. ``restart``: the momentum starts anew when it
-    points uphill. History: the relative change of x.
+    ``step`` is at most 1 / |A|^2, by default from the power method; "search" halves it on the way until it is short
+    enough, which needs no norm of A. ``restart``: the momentum starts anew when it points uphill. History: the relative
+    change of x.
 
     >>> A = ts.Identity(("X",))
     >>> ts.solve.fista(A, [3.0, 0.2], ts.solve.prox.l1(1.0)).x.numpy().round(4).tolist()
     [2.0, 0.0]
+    >>> ts.solve.fista(A, [3.0, 0.2], ts.solve.prox.l1(1.0), step="search").x.numpy().round(4).tolist()
+    [2.0, 0.0]
     """
     if _works_on_disk(A, b):
         options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
-        return _solve_on_disk("fista", A, b, x0, options, g, step or 0.0, momentum, restart)
+        return _solve_on_disk("fista", A, b, x0, options, g, step, momentum, restart)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
-    return _fista(A, b, g, options, 0.0 if step is None else step, momentum, restart)
+    return _fista(A, b, g, options, step, momentum, restart)
 
 
 @_described
@@ -339,13 +342,16 @@ def admm(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SolveResult:
+) -> SolveResult | StoredSolveResult:
     """ADMM: minimises |A x - b|^2 / 2 + g(G x), with ``inner`` steps of conjugate gradients in each iteration.
 
     >>> A = ts.Identity(("X",))
     >>> ts.solve.admm(A, [3.0, 0.2], ts.solve.prox.l1(1.0)).x.numpy().round(4).tolist()
     [2.0, 0.0]
     """
+    if _works_on_disk(A, b):
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        return _solve_on_disk("admm", A, b, x0, options, g, G, rho, inner)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _admm(A, b, g, options, G, rho, inner)
 

@@ -32,6 +32,7 @@ def all_solvers(device):
         "minres": lambda **o: solve.minres(P, B, **o),
         "gmres": lambda **o: solve.gmres(P, B, restart=9, **o),
         "fista": lambda **o: solve.fista(W, C, solve.prox.l1(0.01), **o),
+        "fista that searches": lambda **o: solve.fista(W, C, solve.prox.l1(0.01), step="search", **o),
         "pdhg": lambda **o: solve.pdhg(W, C, None, solve.prox.l1(0.01), **o),
         "pdhg of two terms": lambda **o: solve.pdhg([W, P], [C, B], [None, solve.prox.l1(0.1)], **o),
         "admm": lambda **o: solve.admm(W, C, solve.prox.l1(0.01), **o),
@@ -123,6 +124,7 @@ def batch_solvers(split):
         "minres": lambda **o: solve.minres(P, b, shift=0.2, **o),
         "gmres": lambda **o: solve.gmres(P, b, restart=4, M=M, **o),
         "fista": lambda **o: solve.fista(A, c, prox.l1(0.1), **o),
+        "fista that searches": lambda **o: solve.fista(A, c, prox.l1(0.1), step="search", **o),
         "fista with a function": lambda **o: solve.fista(A, c, lambda v, t: v / (1 + t), **o),
         "pdhg": lambda **o: solve.pdhg(A, c, prox.l2(1.0), prox.group(0.1, [0]), **o),
         "pdhg of three terms": lambda **o: solve.pdhg(

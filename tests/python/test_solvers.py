@@ -326,6 +326,8 @@ def test_three_ways_to_the_lasso(device, rng, dtype):
     value = lasso_objective(a, b, x, lam)
     for other in [
         solve.fista(A, y, g, momentum=False, rtol=1e-9, maxiter=20000),
+        solve.fista(A, y, g, step="search", rtol=1e-9, maxiter=20000),
+        solve.fista(A, y, g, step="search", momentum=False, rtol=1e-9, maxiter=20000),
         solve.fista(A, y, g, restart=False, rtol=1e-9, maxiter=20000),
         solve.pdhg(A, y, None, g, rtol=1e-9, maxiter=20000),
         solve.admm(A, y, g, rho=0.3, inner=30, rtol=1e-9, maxiter=5000),
@@ -384,6 +386,8 @@ def test_prox_values(device):
         p.box(0, 1)(on(device, np.array([1j])))
     with pytest.raises(TypeError, match="function"):
         solve.fista(ts.Scalar(1.0), on(device, np.ones(3)), 3)
+    with pytest.raises(ValueError, match="step 'seek'; expected a number, 'search', or None"):
+        solve.fista(ts.Scalar(1.0), on(device, np.ones(3)), step="seek")
 
 
 # --- eigenvalues and singular values --------------------------------------------------------------

@@ -40,6 +40,10 @@ def hermitian(dtype, batch=7, n=6, definite=True):
     return ts.Dense(H.astype(dtype), ("T", "M", "N"), ("T", "N"), ("T", "M")).rename({"M": "N1"})
 
 
+def differences():
+    return ts.FiniteDifference("N", ("T", "N"))
+
+
 P = ts.solve.prox
 SOLVERS = {
     "cg": (lambda d: hermitian(d), (7, 6), lambda A, b, **o: ts.solve.cg(A, b, **o)),
@@ -49,6 +53,7 @@ SOLVERS = {
     "damped": (tall, (7, 9), lambda A, b, **o: ts.solve.lsqr(A, b, damp=0.7, **o)),
     "lsmr": (tall, (7, 9), lambda A, b, **o: ts.solve.lsmr(A, b, **o)),
     "gradient": (tall, (7, 9), lambda A, b, **o: ts.solve.fista(A, b, momentum=False, step=0.02, **o)),
+    "searched": (tall, (7, 9), lambda A, b, **o: ts.solve.fista(A, b, P.l1(0.3), step="search", **o)),
     "l1": (tall, (7, 9), lambda A, b, **o: ts.solve.fista(A, b, P.l1(0.3), **o)),
     "l2": (tall, (7, 9), lambda A, b, **o: ts.solve.fista(A, b, P.l2(0.3), **o)),
     "l2_squared": (tall, (7, 9), lambda A, b, **o: ts.solve.fista(A, b, P.l2_squared(0.3), **o)),
@@ -61,6 +66,8 @@ SOLVERS = {
     "group": (tall, (7, 9), lambda A, b, **o: ts.solve.fista(A, b, P.group(0.3, [-1]), **o)),
     "groups": (tall, (7, 9), lambda A, b, **o: ts.solve.fista(A, b, P.group(0.3, 0), **o)),
     "pdhg": (tall, (7, 9), lambda A, b, **o: ts.solve.pdhg(A, b, P.l1(1.0), P.l2_squared(0.1), **o)),
+    "admm": (tall, (7, 9), lambda A, b, **o: ts.solve.admm(A, b, P.l1(0.3), **o)),
+    "admm of G": (tall, (7, 9), lambda A, b, **o: ts.solve.admm(A, b, P.l1(0.3), G=differences(), rho=0.4, **o)),
 }
 
 
@@ -206,7 +213,7 @@ def test_power_method_draws_as_in_memory():
 
 
 @pytest.mark.parametrize("shape", [(1,), (0,), (1, 1), (0, 5), (3, 0), (257,), (13, 1, 7)])
-@pytest.mark.parametrize("which", ["cg", "lsqr", "lsmr", "minres", "fista"])
+@pytest.mark.parametrize("which", ["cg", "lsqr", "lsmr", "minres", "fista", "admm"])
 def test_odd_shapes(which, shape):
     b = numbers(shape, "float64", 6)
     A = ts.Diagonal(1 + np.arange(b.size).reshape(shape) % 3, tuple("XYZ"[: len(shape)]))
@@ -222,7 +229,7 @@ def test_integers_and_formulas_are_right_sides():
     assert np.allclose(ts.solve.fista(A, b, maxiter=500, rtol=1e-12).x.numpy(), 1, atol=1e-6)
 
 
-@pytest.mark.parametrize("which", ["cg", "minres", "lsqr", "lsmr", "l1", "group", "pdhg", "power"])
+@pytest.mark.parametrize("which", ["cg", "minres", "lsqr", "lsmr", "l1", "group", "pdhg", "admm", "power"])
 def test_memory_stays_within_the_budget(which, tmp_path):
     """Vectors of 4 MiB and weights of 32, with room for 3 MiB."""
     T, n = 4096, 32
@@ -237,6 +244,7 @@ def test_memory_stays_within_the_budget(which, tmp_path):
         "l1": lambda: ts.solve.fista(A, b, P.l1(0.1), maxiter=2, step=0.01),
         "group": lambda: ts.solve.fista(A, b, P.group(0.1, -1), maxiter=2, step=0.01),
         "pdhg": lambda: ts.solve.pdhg(A, b, P.l1(1.0), P.nonneg(), maxiter=2),
+        "admm": lambda: ts.solve.admm(A, b, P.l1(0.1), G=differences(), inner=2, maxiter=2),
         "power": lambda: ts.solve.power_method(A, b, maxiter=2),
     }.get(which, lambda: getattr(ts.solve, which)(A, b, maxiter=3, checkpoint=tmp_path / "c.npz"))
     with host_memory(3 * MIB):
@@ -388,7 +396,7 @@ print("done", r.iterations)
 
 @pytest.mark.parametrize(
     ("which", "how"),
-    [("cg", signal.SIGKILL), ("cg", signal.SIGINT), ("lsmr", signal.SIGKILL), ("fista", signal.SIGKILL)],
+    [("cg", signal.SIGKILL), ("cg", signal.SIGINT), ("lsmr", signal.SIGKILL), ("fista", signal.SIGKILL), ("admm", signal.SIGKILL)],
 )
 def test_a_killed_solve_goes_on(which, how, tmp_path):
     """Ended at iterations and, where the operator is a function, within an application; then the same bits."""

@@ -53,7 +53,7 @@ RanksResult solve_fista(nb::handle a, nb::handle b, nb::handle g, nb::handle x0,
                         nb::handle checkpoint, nb::handle step, bool momentum, bool restart) {
   Call c("fista", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   const Prox map = prox_from(g, c.who);
-  const FistaSettings s{or_zero(step), momentum, restart};
+  const FistaSettings s = fista_settings(step, momentum, restart);
   return c([&] { return fista(c.op, c.rhs, map, c.options, s); });
 }
 
@@ -174,7 +174,8 @@ void bind_regularised(nb::module_& m) {
   m.def("fista", &solve_fista, "A"_a, "b"_a, "g"_a = nb::none(), "x0"_a = nb::none(),
         TESSERA_ARGUMENTS, "step"_a = nb::none(), "momentum"_a = true, "restart"_a = true,
         nb::sig("def fista(A: NamedLinop, b: ArrayLike, g: typing.Any = None, x0: ArrayLike | None "
-                "= None, *, " TESSERA_OPTIONS ", step: float | None = None, momentum: bool = True, "
+                "= None, *, " TESSERA_OPTIONS
+                ", step: float | str | None = None, momentum: bool = True, "
                 "restart: bool = True) -> SolveResult"),
         over_ranks(
             "fista", {"b", "g", "x0"}, {"step", "momentum", "restart"},

@@ -62,12 +62,13 @@ SolveResult solve_gmres(nb::handle a, nb::handle b, Options o, i64 restart,
   return released([&] { return gmres(op, rhs, o, s); });
 }
 
-SolveResult solve_fista(nb::handle a, nb::handle b, nb::handle g, Options o, double step,
+SolveResult solve_fista(nb::handle a, nb::handle b, nb::handle g, Options o, nb::handle step,
                         bool momentum, bool restart) {
   const NamedLinop op = linop_from(a, "fista");
   const Array rhs = as_array(b, "fista");
   const Prox map = prox_from(g, "fista");
-  return released([&] { return fista(op, rhs, map, o, {step, momentum, restart}); });
+  const FistaSettings s = fista_settings(step, momentum, restart);
+  return released([&] { return fista(op, rhs, map, o, s); });
 }
 
 SolveResult solve_pdhg(nb::handle a, nb::handle b, nb::handle f, nb::handle g, Options o,
@@ -200,10 +201,10 @@ void bind_systems(nb::module_& m) {
   m.def("_gmres", &solve_gmres, "A"_a, "b"_a, "options"_a, "restart"_a, none,
         nb::sig("def _gmres(A: NamedLinop, b: ArrayLike, options: _SolveOptions, restart: int, M: "
                 "NamedLinop | None) -> SolveResult"));
-  m.def("_fista", &solve_fista, "A"_a, "b"_a, "g"_a.none(), "options"_a, "step"_a, "momentum"_a,
-        "restart"_a,
+  m.def("_fista", &solve_fista, "A"_a, "b"_a, "g"_a.none(), "options"_a, "step"_a.none(),
+        "momentum"_a, "restart"_a,
         nb::sig("def _fista(A: NamedLinop, b: ArrayLike, g: typing.Any, options: _SolveOptions, "
-                "step: float, momentum: bool, restart: bool) -> SolveResult"));
+                "step: float | str | None, momentum: bool, restart: bool) -> SolveResult"));
   m.def("_pdhg", &solve_pdhg, "A"_a, "b"_a, "f"_a.none(), "g"_a.none(), "options"_a, "tau"_a,
         "sigma"_a, "theta"_a,
         nb::sig("def _pdhg(A: typing.Any, b: typing.Any, f: typing.Any, g: typing.Any, options: "

@@ -5,6 +5,7 @@
 
 #include "linop/linop.hpp"
 #include "tessera/solve/core/options.hpp"
+#include "tessera/solve/proximal/fista.hpp"
 #include "tessera/solve/proximal/prox.hpp"
 #include "tessera/solve/spectra/eigen.hpp"
 #include "tessera/solve/spectra/lanczos.hpp"
@@ -17,6 +18,8 @@ void bind_solve_options(nb::module_& m);
 Checkpoint checkpoint_from(nb::handle h);
 // A Prox, a function of (array, t), or None for no regulariser.
 Prox prox_from(nb::handle h, std::string_view who);
+// `step`: a number, "search", or None for the power method's.
+FistaSettings fista_settings(nb::handle step, bool momentum, bool restart);
 // What a solver takes one or several of: the items of a list or tuple; nothing for anything else.
 std::optional<std::vector<nb::object>> several(nb::handle h);
 // The terms of pdhg: one of each, or lists as long as that of the operators.

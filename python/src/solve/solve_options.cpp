@@ -323,6 +323,16 @@ Which which_from(const std::string& name) {
   return Which::both_ends;
 }
 
+FistaSettings fista_settings(nb::handle step, bool momentum, bool restart) {
+  if (nb::isinstance<nb::str>(step)) {
+    const std::string word = nb::cast<std::string>(step);
+    require<ArgumentError>(word == "search", "fista: step '", word,
+                           "'; expected a number, 'search', or None for that of the power method");
+    return {0, momentum, restart, true};
+  }
+  return {step.is_none() ? 0.0 : nb::cast<double>(step), momentum, restart};
+}
+
 Prox prox_from(nb::handle h, std::string_view who) {
   if (h.is_none()) return prox::none();
   if (nb::isinstance<Prox>(h)) return nb::cast<Prox>(h);

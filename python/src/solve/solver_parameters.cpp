@@ -52,7 +52,7 @@ constexpr Text texts[] = {
     {"inner", "Steps of conjugate gradients in each iteration."},
     {"step",
      "The length of a gradient step, at most 1 / |A|^2; from the power method when not "
-     "given."},
+     "given. 'search': each iteration halves it until it is short enough for the way it goes."},
     {"momentum", "False: plain proximal gradients (ISTA)."},
     {"restart", "After how many vectors it begins anew."},
     {"fista.restart", "True: the momentum starts anew when it points uphill."},

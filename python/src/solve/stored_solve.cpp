@@ -51,11 +51,21 @@ nb::tuple solve_stored_minres(nb::handle linop, const StoredArray& b, nb::handle
 }
 
 nb::tuple solve_stored_fista(nb::handle linop, const StoredArray& b, nb::handle x0, Options o,
-                             nb::handle g, double step, bool momentum, bool restart) {
+                             nb::handle g, nb::handle step, bool momentum, bool restart) {
   const NamedLinop a = linop_from(linop, "fista");
   const Prox map = prox_from(g, "fista");
   const StoredSolveOptions all = with_guess(o, x0);
-  return told(released([&] { return stored_fista(a, b, map, all, {step, momentum, restart}); }));
+  const FistaSettings s = fista_settings(step, momentum, restart);
+  return told(released([&] { return stored_fista(a, b, map, all, s); }));
+}
+
+nb::tuple solve_stored_admm(nb::handle linop, const StoredArray& b, nb::handle x0, Options o,
+                            nb::handle g, nb::handle G, double rho, i64 inner) {
+  const NamedLinop a = linop_from(linop, "admm");
+  const Prox map = prox_from(g, "admm");
+  const AdmmSettings s{linop_or_none(G, "admm"), rho, inner};
+  const StoredSolveOptions all = with_guess(o, x0);
+  return told(released([&] { return stored_admm(a, b, map, all, s); }));
 }
 
 nb::tuple solve_stored_pdhg(nb::handle linops, nb::handle b, nb::handle x0, Options o, nb::handle f,
@@ -111,10 +121,17 @@ void bind_linear(nb::module_& m) {
 
 void bind_stored_solve(nb::module_& m) {
   bind_linear(m);
-  m.def("_stored_fista", &solve_stored_fista, "A"_a, "b"_a, "x0"_a.none(), "options"_a,
-        "g"_a.none(), "step"_a, "momentum"_a, "restart"_a,
-        nb::sig("def _stored_fista(A: NamedLinop, b: StoredArray, x0: StoredArray | None, options: "
-                "_SolveOptions, g: typing.Any, step: float, momentum: bool, restart: bool) "
+  m.def(
+      "_stored_fista", &solve_stored_fista, "A"_a, "b"_a, "x0"_a.none(), "options"_a, "g"_a.none(),
+      "step"_a.none(), "momentum"_a, "restart"_a,
+      nb::sig(
+          "def _stored_fista(A: NamedLinop, b: StoredArray, x0: StoredArray | None, options: "
+          "_SolveOptions, g: typing.Any, step: float | str | None, momentum: bool, restart: bool) "
+          "-> " TESSERA_TOLD));
+  m.def("_stored_admm", &solve_stored_admm, "A"_a, "b"_a, "x0"_a.none(), "options"_a, "g"_a.none(),
+        "G"_a.none(), "rho"_a, "inner"_a,
+        nb::sig("def _stored_admm(A: NamedLinop, b: StoredArray, x0: StoredArray | None, options: "
+                "_SolveOptions, g: typing.Any, G: NamedLinop | None, rho: float, inner: int) "
                 "-> " TESSERA_TOLD));
   m.def("_stored_pdhg", &solve_stored_pdhg, "A"_a, "b"_a, "x0"_a.none(), "options"_a, "f"_a.none(),
         "g"_a.none(), "tau"_a, "sigma"_a, "theta"_a,

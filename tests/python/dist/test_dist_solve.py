@@ -20,6 +20,7 @@ SOLVERS = {
     "lsqr": lambda s, b, c, **o: s.lsqr(A, c, damp=0.1, **o),
     "lsmr": lambda s, b, c, **o: s.lsmr(A, c, **o),
     "fista": lambda s, b, c, **o: s.fista(A, c, prox.group(0.2, [0]), **o),
+    "fista that searches": lambda s, b, c, **o: s.fista(A, c, prox.l1(0.2), step="search", **o),
     # With a larger weight x stays 0 and the dual variable is its own projection: whether that ends the iterations of
     # rtol = 0 is a matter of the last bit.
     "pdhg": lambda s, b, c, **o: s.pdhg(A, c, prox.l2(1.0), prox.l1(0.001), **o),

@@ -39,6 +39,10 @@ std::vector<Resumable> resumable_solvers() {
        [=](const SolveOptions& o) { return minres(positive_matrix(), b, o, {.shift = 1}); }},
       {"gmres", [=](const SolveOptions& o) { return gmres(square(), b, o, {.restart = 5}); }},
       {"fista", [=](const SolveOptions& o) { return fista(wide(), c, prox::l1(0.01), o); }},
+      {"fista that searches",
+       [=](const SolveOptions& o) {
+         return fista(wide(), c, prox::l1(0.01), o, {.step = 1, .search = true});
+       }},
       {"pdhg",
        [=](const SolveOptions& o) { return pdhg(wide(), c, prox::l1(1), prox::none(), o); }},
       {"admm", [=](const SolveOptions& o) { return admm(wide(), c, prox::l1(0.1), o); }},

@@ -70,6 +70,8 @@ TEST(DistributedSolve, TilesOfOneSide) {
   };
   const std::vector<Named> methods{
       {"fista", [](P p, O o) { return fista(p.any, p.c, prox::l1(0.1), o, {.step = 1e-3}); }},
+      {"fista that searches",
+       [](P p, O o) { return fista(p.any, p.c, prox::l1(0.1), o, {.search = true}); }},
       {"pdhg",
        [](P p, O o) {
          return pdhg(p.any, p.c, prox::l2_squared(1), prox::l1(0.1), o,

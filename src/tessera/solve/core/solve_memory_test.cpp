@@ -39,6 +39,10 @@ std::vector<Keeper> keepers() {
        [](const auto& a, const auto& b, const auto& o) { return gmres(a, b, o, {.restart = 4}); }},
       {"fista",
        [](const auto& a, const auto& b, const auto& o) { return fista(a, b, prox::l1(0.01), o); }},
+      {"fista that searches",
+       [](const auto& a, const auto& b, const auto& o) {
+         return fista(a, b, prox::l1(0.01), o, {.step = 1, .search = true});
+       }},
       {"fista, a function",
        [](const auto& a, const auto& b, const auto& o) { return fista(a, b, halves(), o); }},
       {"pdhg",

@@ -33,8 +33,7 @@ struct Admm {
     p = e.work("p", N.in, s.dtype);
     Mp = e.work("Mp", N.in, s.dtype);
     t = e.work("t", N.in, s.dtype);
-    rhs0 = e.given("A.H b", N.in,
-                   vec::copy_of("admm", "A.H b", A.H()(s.b), s.shape, s.dtype, e.device));
+    rhs0 = e.image("A.H b", N.in, A.H(), s.b, s.dtype);
     DType dtype = s.dtype;
     if (given.G) {
       dtype = given.G->output_dtype(s.dtype);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/proximal/fista.hpp"
 
+#include "tessera/solve/proximal/fista_search.hpp"
 #include "tessera/solve/proximal/sequence.hpp"
 
 namespace tessera {
@@ -76,20 +77,25 @@ SolveResult fista(const NamedLinop& A, const Array& b, const Prox& g, const Solv
                          " must not be negative");
   const VectorSpaces sides = both_sides("fista", A, b);
   double t = settings.step;
-  if (t == 0) {
+  if (t == 0 && !settings.search) {
     const double norm = squared_norm_of("fista", A, sides.shape, sides.dtype, b.device());
     t = norm > 0 ? 1 / norm : 1;
   }
   const SolveKey key("fista", sides.b, {},
-                     {t, double(settings.momentum), double(settings.restart)});
+                     {settings.search ? 0 : t, double(settings.momentum), double(settings.restart),
+                      double(settings.search)});
   Engine e(with_maps(key, {&g}), A, options, sides.dtype);
-  Fista s(e, A, sides, settings, t);
   e.outcome(has_converged, true, "the iterate changes less than the tolerance");
-  e.outcome(2, false, "diverged: the numbers are not finite; give a smaller step");
+  e.outcome(2, false,
+            settings.search ? "diverged: the numbers are not finite"
+                            : "diverged: the numbers are not finite; give a smaller step");
   e.about("the operator", A, sides.shape, sides.dtype, e.device);
   e.about("b", sides.b);
   e.about("the regulariser", g.name);
   e.about("step, momentum, restart", cat(settings.step, settings.momentum, settings.restart));
+  if (settings.search) e.about("steps", cat("searched for"));
+  if (settings.search) return search_steps(e, A, sides, g, settings);
+  Fista s(e, A, sides, settings, t);
   s.record(g);
   if (!e.resume()) {
     e.start_at(s.x, s.N.in);

@@ -15,6 +15,8 @@ struct FistaSettings {
   double step = 0;       // at most 1 / |A|^2; 0: from the power method
   bool momentum = true;  // false: plain proximal gradient
   bool restart = true;
+  // Steps are searched for (fista_search.hpp), from `step` on or from what the first gradient says.
+  bool search = false;
 };
 
 // Converged when |x - x before| is at most max(rtol |x|, atol); history: the relative change.

@@ -113,6 +113,65 @@ TEST(Fista, DoesNotDependOnHowOftenTheHostLooks) {
   }
 }
 
+// However long the first step, whatever the map: the same minimum as with the step of the norm.
+TEST(Fista, SearchedStepsFindTheSameMinimum) {
+  const auto soft = [](double lam) {
+    return prox::function("soft", [=](const Array& v, double t) {
+      const Array size = ops::maximum(ops::subtract(ops::absolute(v), Value(lam * t)), Value(0.0));
+      return ops::multiply(ops::sign(v), size);
+    });
+  };
+  for (DType t : {DType::f64, DType::c128, DType::f32, DType::c64})
+    for (double scale : {1e-3, 1.0, 1e3})
+      for (double first : {0.0, 1e-2, 1e6})
+        for (bool call : {false, true}) {
+          const NamedLinop A = matrix(30, 20, t);
+          const Array b = ops::multiply(vector(30, t), Value(scale));
+          const Prox g = call && !is_complex(t) ? soft(0.1 * scale) : prox::l1(0.1 * scale);
+          const SolveOptions o{.rtol = is_wide(t) ? 1e-10 : 1e-6, .maxiter = 5000};
+          const SolveResult fixed = fista(A, b, g, o),
+                            found = fista(A, b, g, o, {.step = first, .search = true});
+          const std::string what = cat(t, ", scale ", scale, ", first step ", first);
+          EXPECT_TRUE(found.converged) << found.reason << what;
+          EXPECT_LT(relative(found.x, fixed.x), is_wide(t) ? 1e-7 : 1e-3) << what;
+        }
+}
+
+// A step that is taken is short enough for the change that it makes: without momentum the value
+// never rises.
+TEST(Fista, SearchedStepsLowerTheValue) {
+  const DType t = DType::f64;
+  const NamedLinop A = matrix(40, 30, t);
+  const Array b = vector(40, t);
+  std::vector<double> values;
+  SolveOptions o{.rtol = 0, .maxiter = 60};
+  o.callback = [&](const Iteration& i) {
+    const double r = norm(ops::subtract(A(i.x), b)).item().as<double>();
+    double size = 0;
+    for (const std::complex<double>& v : numbers_of(i.x)) size += std::abs(v);
+    values.push_back(r * r / 2 + 0.1 * size);
+    return true;
+  };
+  fista(A, b, prox::l1(0.1), o, {.momentum = false, .search = true});
+  ASSERT_EQ(values.size(), 60u);
+  for (std::size_t i = 1; i < values.size(); ++i)
+    EXPECT_LE(values[i], values[i - 1] * (1 + 1e-12)) << i;
+}
+
+TEST(Fista, SearchedStepsOfNothing) {
+  const NamedLinop A = matrix(7, 5, DType::f64);
+  const Array zero = ops::multiply(vector(7, DType::f64), Value(0.0));
+  const SolveResult r = fista(A, zero, prox::l1(0.1), {}, {.search = true});
+  EXPECT_TRUE(r.converged) << r.reason;
+  EXPECT_EQ(norm(r.x).item().as<double>(), 0);
+  const NamedLinop none(Scalar(0.0));
+  EXPECT_TRUE(fista(none, zero, prox::none(), {}, {.search = true}).converged);
+  const Array bad =
+      Array::of<double>({1, std::numeric_limits<double>::infinity(), 2}).to(test_device());
+  const SolveResult lost = fista(Scalar(2.0), bad, prox::none(), {}, {.search = true});
+  EXPECT_FALSE(lost.converged);
+}
+
 TEST(Fista, DivergenceHasAName) {
   const NamedLinop A(Scalar(10.0));
   const SolveResult r =

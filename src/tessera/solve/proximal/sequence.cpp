@@ -14,8 +14,8 @@ void Sequence::prox(const Prox& p, const VectorSpace& side, const vec::Vector& x
                          "' has neither steps nor a function");
   if (!side.distribution()) return call(p, x.pieces.front(), t, y.pieces.front());
   // A function sees the whole vector.
-  const Array from = e_.work(cat("given to call ", parts_.size()), side.shape(), x.dtype()),
-              to = e_.work(cat("given by call ", parts_.size()), side.shape(), y.dtype());
+  const Array from = e_.work(cat(of_, "given to call ", parts_.size()), side.shape(), x.dtype()),
+              to = e_.work(cat(of_, "given by call ", parts_.size()), side.shape(), y.dtype());
   record([=](Recorder& r) { side.gather(r, x, from); });
   call(p, from, t, to);
   record([=](Recorder& r) { side.scatter(r, to, y); });
@@ -41,15 +41,17 @@ void Sequence::run(Run& other, i64 times) {
 
 void Sequence::flush() {
   if (pending_.empty()) return;
-  Run& run = e_.plan(cat("part ", parts_.size()), [&](Recorder& r) {
+  Run& run = e_.plan(cat(of_, "part ", parts_.size()), [&](Recorder& r) {
     for (const auto& part : pending_) part(r);
   });
   parts_.push_back({&run, {}});
   pending_.clear();
 }
 
-void Sequence::operator()() {
-  iteration_ = iteration_ ? *iteration_ + 1 : e_.iteration();
+void Sequence::operator()() { (*this)(iteration_ ? *iteration_ + 1 : e_.iteration()); }
+
+void Sequence::operator()(i64 iteration) {
+  iteration_ = iteration;
   for (Part& p : parts_) {
     if (p.run)
       e_.run(*p.run);

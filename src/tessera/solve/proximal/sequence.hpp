@@ -15,13 +15,15 @@ namespace tessera {
 
 class Sequence {
  public:
-  explicit Sequence(Engine& e) : e_(e) {}
+  // `of` tells its plans from those of other sequences of the solve.
+  explicit Sequence(Engine& e, std::string of = {}) : e_(e), of_(std::move(of)) {}
   void record(std::function<void(Recorder&)> part) { pending_.push_back(std::move(part)); }
   void prox(const Prox& p, const VectorSpace& side, const vec::Vector& x, double t,
             const vec::Vector& y);
   void run(Run& other, i64 times);  // another plan, so often, between the parts
   void finish() { flush(); }        // after the last part
-  void operator()();
+  void operator()();                // the next iteration
+  void operator()(i64 iteration);   // that one, which may be tried again
 
  private:
   void flush();
@@ -31,6 +33,7 @@ class Sequence {
     std::function<void()> call;
   };
   Engine& e_;
+  std::string of_;
   std::optional<i64>
       iteration_{};  // the one that runs: the engine counts those that it has looked at
   std::vector<std::function<void(Recorder&)>> pending_;

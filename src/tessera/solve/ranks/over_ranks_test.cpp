@@ -73,6 +73,7 @@ const std::vector<Both>& solvers_of_both() {
       TESSERA_BOTH("lsmr", false, lsmr(a, b, o)),
       TESSERA_BOTH("fista", false, fista(a, b, prox::l1(0.2), o)),
       TESSERA_BOTH("fista of groups", false, fista(a, b, prox::group(0.5, {0}), o)),
+      TESSERA_BOTH("fista that searches", false, fista(a, b, prox::l1(0.3), o, {.search = true})),
       TESSERA_BOTH("pdhg", false, pdhg(a, b, prox::l2(20), prox::l1(0.1), o)),
       TESSERA_BOTH("admm", false, admm(a, b, prox::l1(0.2), o, {.inner = 3})),
       TESSERA_BOTH("admm with G", false,

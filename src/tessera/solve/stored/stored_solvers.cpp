@@ -81,6 +81,14 @@ StoredSolveResult stored_fista(const NamedLinop& A, const StoredArray& b, const 
   return s.result(fista(s.on(A), s.solve->stand_in(), g, s.options, settings));
 }
 
+StoredSolveResult stored_admm(const NamedLinop& A, const StoredArray& b, const Prox& g,
+                              const StoredSolveOptions& options, const AdmmSettings& settings) {
+  const OnDiskSolve s("admm", b, options);
+  AdmmSettings there = settings;
+  there.G = s.on(settings.G);
+  return s.result(admm(s.on(A), s.solve->stand_in(), g, s.options, there));
+}
+
 StoredSolveResult stored_pdhg(const NamedLinop& A, const StoredArray& b, const Prox& f,
                               const Prox& g, const StoredSolveOptions& options,
                               const PdhgSettings& settings,

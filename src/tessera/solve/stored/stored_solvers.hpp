@@ -12,6 +12,7 @@
 #include "tessera/solve/linear/lsmr.hpp"
 #include "tessera/solve/linear/lsqr.hpp"
 #include "tessera/solve/linear/minres.hpp"
+#include "tessera/solve/proximal/admm.hpp"
 #include "tessera/solve/proximal/fista.hpp"
 #include "tessera/solve/proximal/pdhg.hpp"
 #include "tessera/solve/spectra/power_method.hpp"
@@ -53,6 +54,9 @@ TESSERA_API StoredSolveResult stored_minres(const NamedLinop& A, const streaming
 TESSERA_API StoredSolveResult stored_fista(const NamedLinop& A, const streaming::StoredArray& b,
                                            const Prox& g, const StoredSolveOptions& options = {},
                                            const FistaSettings& settings = {});
+TESSERA_API StoredSolveResult stored_admm(const NamedLinop& A, const streaming::StoredArray& b,
+                                          const Prox& g, const StoredSolveOptions& options = {},
+                                          const AdmmSettings& settings = {});
 // Further terms of pdhg are `more` and not those of the settings.
 struct StoredPdhgTerm {
   NamedLinop K;

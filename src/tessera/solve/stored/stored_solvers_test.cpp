@@ -144,8 +144,38 @@ TEST(StoredSolvers, ProximalMapsAreThoseOfMemory) {
       const Prox g = drawn_map(rng, which, p.in, t), f = drawn_map(rng, which, p.b.shape(), t);
       expect_same(within_budget(rng, [&] { return stored_fista(p.A, p.stored, g, o, steps); }),
                   fista(p.A, p.b, g, o, steps), cat("fista with ", g.name, " of ", t));
+      const FistaSettings search{.step = below(rng, 2) == 0 ? 0.0 : 10.0, .search = true};
+      expect_same(within_budget(rng, [&] { return stored_fista(p.A, p.stored, g, o, search); }),
+                  fista(p.A, p.b, g, o, search), cat("searching fista with ", g.name, " of ", t));
       expect_same(within_budget(rng, [&] { return stored_pdhg(p.A, p.stored, f, g, o, both); }),
                   pdhg(p.A, p.b, f, g, o, both), cat("pdhg with ", f.name, ", ", g.name, t));
+    }
+}
+
+TEST(StoredSolvers, AlternatingDirectionsAreThoseOfMemory) {
+  Rng rng(4);
+  for (i64 which = 0; which <= plain_maps; ++which)
+    for (const DType t : dtypes_on_disk) {
+      const Drawn p = drawn_problem(rng, t);
+      const i64 rows = 1 + below(rng, 2 * p.in[1]);
+      const NamedLinop weights = Diagonal(random_on_host(p.in, t, rng()), dims("TN")),
+                       mixed = Dense(
+                           ops::multiply(random_on_host({rows, p.in[1]}, t, rng()), Value(0.1)),
+                           dims("QN"), dims("TN"), dims("TQ"));
+      AdmmSettings settings{.rho = share(rng), .inner = 1 + below(rng, 4)};
+      const i64 constrained = below(rng, 3);
+      if (constrained > 0) settings.G = constrained == 1 ? weights : mixed;
+      const Shape of_g = constrained == 2 ? Shape{p.in[0], rows} : p.in;
+      const Prox g = drawn_map(rng, which, of_g, t);
+      StoredSolveOptions o{{.rtol = 0, .maxiter = 3}};
+      SolveOptions here = o;
+      if (below(rng, 2) == 0) {
+        here.x0 = random_on_host(p.in, t, rng());
+        o.first_guess = StoredArray::from(here.x0);
+      }
+      expect_same(within_budget(rng, [&] { return stored_admm(p.A, p.stored, g, o, settings); }),
+                  admm(p.A, p.b, g, here, settings),
+                  cat("admm with ", g.name, " of ", t, ", G ", constrained));
     }
 }
 
