@@ -134,16 +134,38 @@ void block_3(const void* const* in, void* out, i64 n, unsigned scalars) {
   });
 }
 
+// Operations that do the same to the bits of an integer whatever its sign: integers of one size
+// share a loop, which is compiled for each set of instructions.
+template <class F, class... Of>
+inline constexpr bool is_one_of = (std::is_same_v<F, Of> || ...);
+template <class F>
+inline constexpr bool knows_no_sign =
+    is_one_of<F, element::copy, element::positive, element::negative, element::square,
+              element::conj, element::add, element::subtract, element::multiply,
+              element::conj_multiply, element::multiply_add, element::where, element::equal,
+              element::not_equal, element::bitwise_and, element::bitwise_or, element::bitwise_xor,
+              element::invert, element::left_shift>;
+template <class F, class T>
+struct LoopType {
+  using type = T;
+};
+template <class F, element::Integer T>
+requires knows_no_sign<F>
+struct LoopType<F, T> {
+  using type = std::make_unsigned_t<T>;
+};
+
 template <class F, int arity, class T>
 constexpr BlockFn block_of() {
+  using L = typename LoopType<F, T>::type;
   if constexpr (std::is_same_v<F, element::where>) {
-    return &block_3<F, bool, T>;
+    return &block_3<F, bool, L>;
   } else if constexpr (arity == 1) {
-    if constexpr (std::is_invocable_v<F, T>) return &block_1<F, T>;
+    if constexpr (std::is_invocable_v<F, T>) return &block_1<F, L>;
   } else if constexpr (arity == 2) {
-    if constexpr (std::is_invocable_v<F, T, T>) return &block_2<F, T>;
+    if constexpr (std::is_invocable_v<F, T, T>) return &block_2<F, L>;
   } else {
-    if constexpr (std::is_invocable_v<F, T, T, T>) return &block_3<F, T, T>;
+    if constexpr (std::is_invocable_v<F, T, T, T>) return &block_3<F, L, L>;
   }
   return nullptr;
 }

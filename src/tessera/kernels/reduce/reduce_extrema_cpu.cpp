@@ -49,8 +49,8 @@ ReduceFns reduce_extrema(ReduceOp op, DType work) {
     switch (op) {
       case ReduceOp::max: f = extrema_of<MaxRule<T>>(); break;
       case ReduceOp::min: f = extrema_of<MinRule<T>>(); break;
-      case ReduceOp::any: f = truth_fns<TruthLoops<T, true>>(1, DType::b1); break;
-      default: f = truth_fns<TruthLoops<T, false>>(1, DType::b1); break;
+      case ReduceOp::any: f = truth_fns<TruthLoops<TruthOf<T>, true>>(1, DType::b1); break;
+      default: f = truth_fns<TruthLoops<TruthOf<T>, false>>(1, DType::b1); break;
     }
   });
   return f;

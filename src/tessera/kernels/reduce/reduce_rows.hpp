@@ -2,7 +2,7 @@
 #pragma once
 // The loops behind ReduceFns. A Rule says how an element enters an accumulator and how two
 // accumulators join; rows are taken by several independent accumulators, which g++ keeps in vector
-// registers and which make the error grow with n/width instead of n. Included by the two files that
+// registers and which make the error grow with n/width instead of n. Included by the files that
 // instantiate.
 //   ReduceFns f = fns_of<SumRule<float>>();
 
@@ -130,6 +130,16 @@ ReduceFns fns_of() {
           .finish = &Loops::finish,
           .identity = &Loops::identity};
 }
+
+// Integers of one size wrap alike, whatever their sign: one loop for both.
+template <class T>
+struct WithoutSign {
+  using type = T;
+};
+template <element::Integer T>
+struct WithoutSign<T> {
+  using type = std::make_unsigned_t<T>;
+};
 
 #define TESSERA_WORK_TYPES                                                                  \
   bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, \

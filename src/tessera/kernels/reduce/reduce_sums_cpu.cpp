@@ -48,7 +48,10 @@ struct Widened : SumRule<double> {
 template <template <class> class Rule>
 ReduceFns sums_of(DType work) {
   ReduceFns f;
-  dispatch<TESSERA_WORK_TYPES>(work, "reduce", [&]<class T>() { f = fns_of<Rule<T>>(); });
+  dispatch<TESSERA_WORK_TYPES>(work, "reduce", [&]<class T>() {
+    f = fns_of<Rule<typename WithoutSign<T>::type>>();
+    f.result = dtype_of<typename Rule<T>::Accumulator>;
+  });
   return f;
 }
 
@@ -69,8 +72,9 @@ ReduceFns dots_of(DType work) {
 
 ReduceFns counts_of(DType work) {
   ReduceFns f;
-  dispatch<TESSERA_WORK_TYPES>(
-      work, "reduce", [&]<class T>() { f = truth_fns<CountLoops<T>>(sizeof(i64), DType::i64); });
+  dispatch<TESSERA_WORK_TYPES>(work, "reduce", [&]<class T>() {
+    f = truth_fns<CountLoops<TruthOf<T>>>(sizeof(i64), DType::i64);
+  });
   return f;
 }
 

@@ -7,10 +7,16 @@
 
 #include "tessera/kernels/copy/cast_rows.hpp"
 #include "tessera/kernels/reduce/reduce_cpu.hpp"
+#include "tessera/kernels/reduce/reduce_rows.hpp"
 #include "tessera/kernels/register.hpp"
 #include "tessera/kernels/wide.hpp"
 
 namespace tessera {
+
+// What has the same truth values: a byte that is not zero is true, of whatever type.
+template <class T>
+using TruthOf = std::conditional_t<std::is_integral_v<T> && sizeof(T) == 1, bool,
+                                   typename WithoutSign<T>::type>;
 
 // What a comparison of two elements is noted in: of their width, so that registers hold as many.
 template <class T>
