@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: check_includes.py BUILD [-j JOBS]: every header of the library compiles alone, twice in a row. BUILD
-holds compile_commands.json of a build without precompiled headers. Syntax only.
+"""usage: check_includes.py BUILD [--public] [-j JOBS]: every header of the library, or every one that is installed,
+compiles alone, twice in a row. BUILD holds compile_commands.json of a build without precompiled headers. Syntax only.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
-ELSEWHERE = re.compile(r"/tessera/(device/cuda|comm/mpi|comm/nccl|distributed/linalg/scalapack)/")
+ELSEWHERE = re.compile(r"/tessera/(device/cuda|comm/mpi|comm/nccl|distributed/linalg/scalapack|store/hdf5)/")
 
 
 def flags_of(build: Path) -> list[str]:
@@ -41,7 +41,10 @@ def main() -> int:
     if not flags or any("cmake_pch" in word for word in flags):
         print(f"check_includes: {build} has no sources of the library, or precompiled headers")
         return 1
-    headers = [h for h in sorted(SRC.rglob("*.hpp")) if not ELSEWHERE.search(str(h))]
+    if "--public" in sys.argv:
+        headers = [SRC / name for name in sorted((build / "public_headers.txt").read_text().split(";"))]
+    else:
+        headers = [h for h in sorted(SRC.rglob("*.hpp")) if not ELSEWHERE.search(str(h))]
     with ThreadPoolExecutor(jobs) as pool:
         faults = []
         for header in headers:

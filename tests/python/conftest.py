@@ -2,6 +2,8 @@
 """Shared by the Python tests: poisoned memory, the devices under test, hypothesis settings."""
 
 import os
+import zlib
+from collections import Counter
 
 # Before the library reads them.
 os.environ.setdefault("TESSERA_POISON", "1")
@@ -25,6 +27,26 @@ hypothesis.settings.load_profile("default")
 
 MAIN_DEVICE = os.environ.get("TESSERA_TEST_DEVICE", "cpu")
 DEVICES = [MAIN_DEVICE] if MAIN_DEVICE != "cpu" else ["cpu", "sim:0"]
+
+
+# One in so many of the cases of a test that has many, as of those of a law in C++; which ones follows from their names.
+# Pages of the documentation have nothing in common and all run.
+SHARE = int(os.environ.get("TESSERA_TEST_SHARE", "1"))
+MANY = 24
+WHOLE = ("test_docs.py",)
+
+
+def pytest_collection_modifyitems(config, items):
+    if SHARE == 1:
+        return
+    tests = [item.nodeid.partition("[")[0] for item in items]
+    cases = Counter(tests)
+    wanted, left = [], []
+    for item, test in zip(items, tests, strict=True):
+        of_share = cases[test] < MANY or item.path.name in WHOLE or zlib.crc32(item.name.encode()) % SHARE == 0
+        (wanted if of_share else left).append(item)
+    items[:] = wanted
+    config.hook.pytest_deselected(items=left)
 
 
 @pytest.fixture(params=DEVICES)
