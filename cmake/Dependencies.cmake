@@ -41,8 +41,8 @@ if(SKBUILD)
 endif()
 tessera_find(LAPACKE lapacke.h lapacke)
 
-# FFTW, where it is wanted and both precisions are there. Its threads libraries are separate files; where both
-# precisions have one, plans may use threads. Wheels go without: a binary that carries FFTW is under the GPL.
+# FFTW, for a plug-in (cmake/Fftw.cmake), where it is wanted and both precisions are there. Its threads libraries are
+# separate files; where both precisions have one, plans may use threads.
 if(TESSERA_FFTW)
   find_path(FFTW3_INCLUDE_DIR fftw3.h)
   find_library(FFTW3_LIBRARY fftw3)
@@ -52,27 +52,25 @@ if(TESSERA_FFTW)
   mark_as_advanced(FFTW3_INCLUDE_DIR FFTW3_LIBRARY FFTW3F_LIBRARY FFTW3_THREADS_LIBRARY FFTW3F_THREADS_LIBRARY)
 endif()
 if(TESSERA_FFTW AND FFTW3_INCLUDE_DIR AND FFTW3_LIBRARY AND FFTW3F_LIBRARY)
-  target_include_directories(tessera_deps SYSTEM INTERFACE ${FFTW3_INCLUDE_DIR})
-  target_link_libraries(tessera_deps INTERFACE ${FFTW3_LIBRARY} ${FFTW3F_LIBRARY})
+  add_library(fftw_library INTERFACE)
+  target_include_directories(fftw_library SYSTEM INTERFACE ${FFTW3_INCLUDE_DIR})
+  target_link_libraries(fftw_library INTERFACE ${FFTW3_LIBRARY} ${FFTW3F_LIBRARY})
   if(FFTW3_THREADS_LIBRARY AND FFTW3F_THREADS_LIBRARY)
-    target_link_libraries(tessera_deps INTERFACE ${FFTW3_THREADS_LIBRARY} ${FFTW3F_THREADS_LIBRARY})
-    target_compile_definitions(tessera_deps INTERFACE TESSERA_FFTW_THREADS=1)
+    target_link_libraries(fftw_library INTERFACE ${FFTW3_THREADS_LIBRARY} ${FFTW3F_THREADS_LIBRARY})
+    target_compile_definitions(fftw_library INTERFACE TESSERA_FFTW_THREADS=1)
   endif()
-else()
-  target_compile_definitions(tessera_deps INTERFACE TESSERA_WITHOUT_FFTW=1)
 endif()
 
-# HDF5 files of arrays: built in where the library is there (the one without MPI). Wheels go without: it brings
-# thirty libraries along (curl, LDAP, Kerberos).
+# HDF5, for a plug-in (cmake/Hdf5.cmake): the library without MPI.
 if(TESSERA_HDF5)
   find_path(HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
   find_library(HDF5_LIBRARY NAMES hdf5_serial hdf5)
   mark_as_advanced(HDF5_INCLUDE_DIR HDF5_LIBRARY)
 endif()
 if(TESSERA_HDF5 AND HDF5_INCLUDE_DIR AND HDF5_LIBRARY)
-  target_include_directories(tessera_deps SYSTEM INTERFACE ${HDF5_INCLUDE_DIR})
-  target_link_libraries(tessera_deps INTERFACE ${HDF5_LIBRARY})
-  target_compile_definitions(tessera_deps INTERFACE TESSERA_HDF5=1)
+  add_library(hdf5_library INTERFACE)
+  target_include_directories(hdf5_library SYSTEM INTERFACE ${HDF5_INCLUDE_DIR})
+  target_link_libraries(hdf5_library INTERFACE ${HDF5_LIBRARY})
 endif()
 
 # Asynchronous reads and writes through io_uring, where liburing is there; threads otherwise.

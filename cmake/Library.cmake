@@ -18,7 +18,7 @@ function(tessera_library_sources out)
   list(TRANSFORM folders REPLACE "^(.+)$" "${TESSERA_SRC}/tessera/\\1/*.cpp")
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folders})
   list(FILTER found EXCLUDE REGEX "(_test|_bench)\\.cpp$")
-  list(FILTER found EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl|distributed/linalg/scalapack)/")
+  list(FILTER found EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl|distributed/linalg/scalapack|kernels/fft/fftw|store/hdf5)/")
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 

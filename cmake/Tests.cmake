@@ -113,13 +113,17 @@ endfunction()
 foreach(layer ${TESSERA_LAYERS})
   file(GLOB_RECURSE layer_tests CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/${layer}/*_test.cpp)
   list(FILTER layer_tests EXCLUDE REGEX "/tessera/comm/mpi/")
+  if(NOT TARGET hdf5_library)
+    list(FILTER layer_tests EXCLUDE REGEX "/hdf5_[^/]*$")
+  endif()
   if(NOT TESSERA_CUDA)
     list(FILTER layer_tests EXCLUDE REGEX "/tessera/device/cuda/")
   endif()
   tessera_add_test(tessera_test_${layer} ${layer_tests})
 endforeach()
-# What kernels do with the widest vectors of an x86-64 host is tested above; once more with less.
-if(TARGET tessera_test_kernels AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+# What kernels do with the widest vectors of an x86-64 host is tested above; once more with less. Sanitizers watch one
+# kind (kernels/wide.hpp).
+if(TARGET tessera_test_kernels AND NOT TESSERA_SANITIZE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   foreach(instructions base avx2)
     add_test(NAME tessera_test_kernels_${instructions} COMMAND tessera_test_kernels --gtest_brief=1
       --gtest_filter=Elementwise*:Reduce*:Scan*:Copy*:Cast*:Nonzero*:Gather*:Scatter*:Sort*:Fft*:*SmoothLines*:*OwnPlans*)
@@ -127,10 +131,8 @@ if(TARGET tessera_test_kernels AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
       ENVIRONMENT TESSERA_INSTRUCTIONS=${instructions})
   endforeach()
 endif()
-# Transforms by FFTW, which nothing takes unasked.
-if(TARGET tessera_test_kernels AND TESSERA_FFTW AND FFTW3F_LIBRARY)
-  add_test(NAME tessera_test_kernels_fftw COMMAND tessera_test_kernels --gtest_brief=1 --gtest_filter=Fft*)
-  set_tests_properties(tessera_test_kernels_fftw PROPERTIES TIMEOUT 3600 ENVIRONMENT TESSERA_FFT=fftw)
+if(TARGET tessera_test_store AND TARGET hdf5_library)  # which writes the files that are read
+  target_link_libraries(tessera_test_store PRIVATE hdf5_library)
 endif()
 if(TARGET tessera_test_comm)  # the lane over NCCL, which is part of the CUDA plug-in, over a stand-in
   add_library(tessera_nccl_stand_in MODULE ${tests_root}/nccl/stand_in.cpp)

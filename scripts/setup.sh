@@ -10,12 +10,12 @@ if [ -e "$stamp" ] && [ -x "$PY" ]; then exit 0; fi
 # package : probe. A probe is a command, a <header>, or a <header> with the library that must link: several packages
 # bring a cblas.h. We ask the compiler, not the package database.
 needed="g++:g++ make:make cmake:cmake ninja-build:ninja
-  libopenblas-dev:<cblas.h>openblas liblapacke-dev:<lapacke.h>lapacke libfftw3-dev:<fftw3.h>fftw3f libfmt-dev:<fmt/format.h>
+  libopenblas-dev:<cblas.h>openblas liblapacke-dev:<lapacke.h>lapacke libfmt-dev:<fmt/format.h>
   libcli11-dev:<CLI/CLI.hpp> nlohmann-json3-dev:<nlohmann/json.hpp> zlib1g-dev:<zlib.h>z
   libgtest-dev:<gtest/gtest.h> python3-dev:@python"
 # Useful, but nothing stops without them (a .venv without pip borrows the packages of the machine's Python).
 wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy libopenmpi-dev:mpicxx openmpi-bin:mpirun
-  libhdf5-dev:<hdf5.h> libscalapack-openmpi-dev:@scalapack liburing-dev:<liburing.h>uring"
+  libhdf5-dev:<hdf5.h> libscalapack-openmpi-dev:@scalapack libfftw3-dev:<fftw3.h>fftw3f liburing-dev:<liburing.h>uring"
 
 python_ok() {
   "${PYTHON:-python3}" - <<'EOF' 2>/dev/null

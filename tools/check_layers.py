@@ -30,7 +30,7 @@ ROOMS = {  # those of layers whose rooms stand in an order
         {"sorting"},
         {"fft", "linalg", "io", "operators"},
     ],
-    "store": [{"io"}, {"tiles", "tiers"}, {"snapshot"}],
+    "store": [{"io"}, {"tiles", "tiers"}, {"snapshot", "hdf5"}],
     "streaming": [{"plan"}, {"passes", "linalg"}, {"transforms"}, {"stored"}, {"operators", "forms"}],
     "solve": [{"disk"}, {"core"}, {"linear", "spectra"}, {"proximal"}, {"ranks", "stored"}],
 }

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = {
     "TESSERA_BACKING_DIR": "the folder of files that back arrays larger than memory, as ``ts.set_backing_dir``",
     "TESSERA_CHECK_CALLS": "1: ranks compare what they call (``ts.dist.check_calls``), a rank that differs is named",
-    "TESSERA_FFT": "``own`` or ``fftw``: who transforms on the cpu, where the library was built with FFTW",
+    "TESSERA_FFT": "``own`` or ``fftw``: who transforms on the cpu, where the plug-in for FFTW is",
     "TESSERA_INSTRUCTIONS": "``base`` or ``avx2``: kernels of the cpu use no wider instructions (x86-64)",
     "TESSERA_PLUGIN_PATH": "folders, with colons between them, in which plug-ins (CUDA, MPI) are looked for first",
 }

@@ -126,6 +126,8 @@ def libraries() -> Iterator[Finding]:
     yield Finding("libraries", "BLAS", blas, f"{blas} ({where})" if blas else "not OpenBLAS, or part of the library")
     fft, where = _library_text("libfftw3", _fft_text) if _core._fft_by_fftw() else ("own passes", "part of the library")
     yield Finding("libraries", "FFT", fft, f"{fft} ({where})" if fft else "FFTW, part of the library")
+    hdf5 = _core._has_hdf5()
+    yield Finding("libraries", "HDF5", hdf5, "plug-in found" if hdf5 else "no plug-in: .h5 files are refused")
     yield from mpi()
 
 

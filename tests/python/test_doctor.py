@@ -90,6 +90,15 @@ def test_the_library_and_its_blas_and_fft_are_those_of_this_process():
     assert ("fftw" if ts._tessera._fft_by_fftw() else "own passes") in found(_doctor.libraries)["FFT"].text.lower()
 
 
+def test_an_import_maps_no_library_of_a_plug_in():
+    code = """import pathlib, tessera
+maps = pathlib.Path("/proc/self/maps").read_text()
+print([name for name in ("libhdf5", "libcurl", "libfftw3", "libmpi", "libscalapack") if name in maps])"""
+    asked = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI"))}
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=asked).stdout
+    assert told.strip() == "[]"
+
+
 @pytest.mark.parametrize("name", _doctor_names.known_variables())
 def test_a_mistyped_variable_is_noticed_and_the_real_one_offered(name, monkeypatch):
     short = name.removeprefix("TESSERA_")

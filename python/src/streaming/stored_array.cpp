@@ -233,6 +233,7 @@ void bind_stored(nb::module_& m) {
           "def _stored_create(shape: typing.Any, dtype: typing.Any, path: str) -> StoredArray"));
   m.def("_stored_path", &result_path, "path"_a.none(),
         nb::sig("def _stored_path(path: str | os.PathLike[str] | None) -> str"));
+  m.def("_has_hdf5", &store::has_hdf5);
   m.def(
       "_stored_new_hdf5",
       [](const std::string& path, nb::handle sets, nb::handle groups) {

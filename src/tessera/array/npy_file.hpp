@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-class FileReader {
+class TESSERA_API FileReader {
  public:
   explicit FileReader(std::string path);
   ~FileReader();

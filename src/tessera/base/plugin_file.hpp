@@ -41,4 +41,27 @@ TESSERA_API PluginSymbol open_plugin(const std::string& path, const char* symbol
 TESSERA_API std::string other_build(const std::string& path, const std::string& theirs,
                                     const std::string& ours);
 
+// Plug-ins that answer with a table of functions: a struct that begins with `const char* abi_tag`.
+//   static const auto* p = new TablePlugin<T>(load_table<T>("libtessera_x.so", "tessera_x", tag(), "build it ..."));
+template <class Table>
+struct TablePlugin {
+  const Table* table = nullptr;
+  std::string problem;  // a sentence where there is no table
+};
+// `advice` says how one comes by the plug-in where it is in none of the folders.
+template <class Table>
+TablePlugin<Table> load_table(const std::string& file, const char* symbol, const std::string& tag,
+                              const char* advice) {
+  const PluginFile found = find_plugin_file(file);
+  if (found.path.empty())
+    return {nullptr, cat("there is no plug-in ", file, " in ", join(found.looked), "; ", advice)};
+  const PluginSymbol entry = open_plugin(found.path, symbol);
+  if (!entry.address) return {nullptr, entry.problem};
+  const Table* table = reinterpret_cast<const Table* (*)()>(entry.address)();
+  if (!table || !table->abi_tag)
+    return {nullptr, cat("the plug-in '", found.path, "' gave no answer")};
+  if (table->abi_tag != tag) return {nullptr, other_build(found.path, table->abi_tag, tag)};
+  return {table, ""};
+}
+
 }  // namespace tessera

@@ -37,8 +37,7 @@ TESSERA_API void save(const std::string& path, const DNDarray& x, const SaveOpti
 TESSERA_API DNDarray load_npy(const std::string& path, const LoadOptions& options = {});
 TESSERA_API void save_npy(const std::string& path, const DNDarray& x);
 
-// NotAvailable in a build without HDF5.
-TESSERA_API bool has_hdf5();
+// NotAvailable where there is no plug-in for HDF5 (store/tiles/hdf5_store.hpp).
 TESSERA_API DNDarray load_hdf5(const std::string& path, const LoadOptions& options = {});
 TESSERA_API void save_hdf5(const std::string& path, const DNDarray& x,
                            const SaveOptions& options = {});

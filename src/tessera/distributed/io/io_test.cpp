@@ -173,7 +173,7 @@ TEST(DistNpy, LeavesTheOldFileWhenARankIsLost) {
 }
 
 TEST(DistHdf5, ComesBackFromAnySplit) {
-  if (!dist::has_hdf5()) GTEST_SKIP() << "built without HDF5";
+  if (!store::has_hdf5()) GTEST_SKIP() << "no plug-in for HDF5";
   for (const DType t : {DType::b1, DType::i8, DType::u64, DType::f16, DType::bf16, DType::f32,
                         DType::f64, DType::c64, DType::c128})
     for (const Shape& shape : {Shape{5, 4, 3}, {0, 3}, {}}) {
@@ -202,7 +202,7 @@ TEST(DistHdf5, ComesBackFromAnySplit) {
 }
 
 TEST(DistHdf5, NamesWhatIsNotThere) {
-  if (!dist::has_hdf5()) GTEST_SKIP() << "built without HDF5";
+  if (!store::has_hdf5()) GTEST_SKIP() << "no plug-in for HDF5";
   const Array whole = numbers({4}, DType::f32);
   save_npy(path_of("no.h5"), whole.to(cpu));
   run_ranks(2, [&](Communicator comm) {

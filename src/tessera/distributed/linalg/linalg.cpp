@@ -15,30 +15,11 @@ namespace {
 namespace local = tessera::linalg;
 constexpr i64 worth_a_grid = 64 * 64;  // elements: smaller matrices are gathered
 
-struct Loaded {
-  const DenseBackend* backend = nullptr;
-  std::string problem;
-};
-
-Loaded load() {
-  const std::string file = "libtessera_scalapack.so";
-  const PluginFile found = find_plugin_file(file);
-  if (found.path.empty())
-    return {nullptr, cat("there is no plug-in ", file, " in ", join(found.looked),
-                         "; build it where ScaLAPACK is installed (apt-get install "
-                         "libscalapack-openmpi-dev)")};
-  const PluginSymbol symbol = open_plugin(found.path, dense_backend_symbol);
-  if (!symbol.address) return {nullptr, symbol.problem};
-  const DenseBackend* b = reinterpret_cast<DenseBackendEntry>(symbol.address)();
-  if (!b || !b->abi_tag) return {nullptr, cat("the plug-in '", found.path, "' gave no answer")};
-  if (b->abi_tag != dense_abi_tag())
-    return {nullptr, other_build(found.path, b->abi_tag, dense_abi_tag())};
-  return {b, ""};
-}
-
 // Opened once; never closed.
-const Loaded& loaded() {
-  static const Loaded* once = new Loaded(load());
+const TablePlugin<DenseBackend>& loaded() {
+  static const auto* once = new TablePlugin<DenseBackend>(load_table<DenseBackend>(
+      "libtessera_scalapack.so", dense_backend_symbol, dense_abi_tag(),
+      "build it where ScaLAPACK is installed (apt-get install libscalapack-openmpi-dev)"));
   return *once;
 }
 
@@ -52,7 +33,7 @@ std::string problem_with(const Communicator& comm) {
 // rank.
 const DenseBackend* grid_for(const DNDarray& a) {
   if (!a.distributed() || a.comm().transport() != "mpi" || a.size() < worth_a_grid) return nullptr;
-  return a.comm().first_problem(loaded().problem).empty() ? loaded().backend : nullptr;
+  return a.comm().first_problem(loaded().problem).empty() ? loaded().table : nullptr;
 }
 
 void require_matrix(std::string_view who, const DNDarray& a, bool square) {

@@ -36,7 +36,6 @@ struct DenseBackend {
   // the logarithms, on every rank.
   int (*slogdet)(const Communicator&, DistributedMatrix& a, const Array& sign, const Array& logs);
 };
-using DenseBackendEntry = const DenseBackend* (*)();
 inline constexpr const char* dense_backend_symbol = "tessera_scalapack";
 
 [[maybe_unused]] static std::string dense_abi_tag() {

@@ -30,9 +30,10 @@ bool chosen() {
   const std::string_view word = asked ? asked : "";
   require<ArgumentError>(word.empty() || word == "own" || word == "fftw", "TESSERA_FFT is \"", word,
                          "\"; it can be \"own\" or \"fftw\"");
-  require<ArgumentError>(word != "fftw" || built_with_fftw,
-                         "TESSERA_FFT is \"fftw\", and the library was built without FFTW");
-  return word == "fftw";
+  if (word != "fftw") return false;
+  const std::string problem = problem_with_fftw();
+  require<ArgumentError>(problem.empty(), "TESSERA_FFT is \"fftw\", and ", problem);
+  return true;
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Plans of one-dimensional transforms for batches of dense lines, cached (least recently used goes
-// first): our own (own_plans.hpp), or FFTW's (fftw_plans.hpp) where the library was built with it
-// and TESSERA_FFT=fftw asks for them. Lines start on 16-byte boundaries: that is what
-// FFTW's vector code needs, and what callers must check before they execute a plan on memory that is
-// not a buffer of theirs.
+// first): our own (own_plans.hpp), or FFTW's (fftw_plans.hpp) where TESSERA_FFT=fftw asks for them.
+// Lines start on 16-byte boundaries: that is what FFTW's vector code needs, and what callers must
+// check before they execute a plan on memory that is not a buffer of theirs.
 //   auto plan = line_plan({.single = true, .points = 512, .lines = 8, ...});
 //   plan->execute(x, x, scratch);
 

@@ -9,7 +9,6 @@
 #include "tessera/store/io/io_engine.hpp"
 #include "tessera/store/tiles/open_store.hpp"
 
-#ifdef TESSERA_HDF5
 #define H5_USE_110_API
 #include <hdf5.h>
 
@@ -219,4 +218,3 @@ TEST(Hdf5Store, RefusesWithASentence) {
 
 }  // namespace
 }  // namespace tessera::store
-#endif

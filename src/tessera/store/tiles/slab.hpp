@@ -27,20 +27,20 @@ struct Slab {
 using Batch = std::shared_ptr<IoBatch>;
 
 // Submits what moves `box` of the slab into or out of an array of its shape.
-void read_slab(IoEngine& engine, const Batch& batch, const Slab& slab, const Box& box,
-               const Array& into);
+TESSERA_API void read_slab(IoEngine& engine, const Batch& batch, const Slab& slab, const Box& box,
+                           const Array& into);
 // Bytes that read_slab() takes from the file for memory of such a layout, if it lies as buffers do.
 i64 slab_bytes_to_read(const Slab& slab, const Box& box, const Layout& into);
-void write_slab(IoEngine& engine, const Batch& batch, const Slab& slab, const Box& box,
-                const Array& from);
+TESSERA_API void write_slab(IoEngine& engine, const Batch& batch, const Slab& slab, const Box& box,
+                            const Array& from);
 // A transfer of what `submit` submits to the batch it is given; `array` is kept until it is done.
-Transfer transfer(const Array& array, const std::function<void(const Batch&)>& submit);
+TESSERA_API Transfer transfer(const Array& array, const std::function<void(const Batch&)>& submit);
 // The part of an array that holds the elements of `part`, when all of it holds those of `box`.
-Array part_of(const Array& array, const Box& box, const Box& part);
-Box intersection(const Box& a, const Box& b);
+TESSERA_API Array part_of(const Array& array, const Box& box, const Box& part);
+TESSERA_API Box intersection(const Box& a, const Box& b);
 // For files of others: bytes that are neither 0 nor 1 are no bools in C++, though NumPy takes them
 // for True. Nothing for other dtypes.
-std::function<void(std::byte*, i64)> only_truth(DType dtype);
+TESSERA_API std::function<void(std::byte*, i64)> only_truth(DType dtype);
 // The first bytes of a file, through the page cache, waited for: headers.
 void move_now(IoEngine& engine, const std::shared_ptr<const File>& file, bool write,
               std::span<std::byte> bytes);

@@ -2,7 +2,8 @@
 #pragma once
 // A file of another format whose numbers lie in one piece, by rows or by columns, as a store: its
 // tiles are ranges of whole rows (of columns where they lie so), and any other box is read and
-// written in place too. The header stays as it is. Private to the library.
+// written in place too. The header stays as it is. Private to the library and
+// the plug-in for HDF5.
 //   return std::make_shared<SlabFile>("npy file", slab, engine, tile_bytes);
 
 #include "tessera/store/tiles/slab.hpp"
@@ -13,7 +14,7 @@ namespace tessera::store {
 // Tiles of about `bytes` that lie without gaps in numbers of such a shape and order.
 TileGrid grid_in_order(const Shape& shape, DType dtype, bool column_major, i64 bytes);
 
-class SlabFile final : public TileStore {
+class TESSERA_API SlabFile final : public TileStore {
  public:
   // `kind` begins the description; `alone`: the file holds these numbers and no others. IoError
   // where it is shorter than its numbers.

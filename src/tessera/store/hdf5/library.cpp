@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/store/tiles/hdf5_library.hpp"
+#include "tessera/store/hdf5/library.hpp"
 
-#ifdef TESSERA_HDF5
 #include <vector>
 
 #include "tessera/array/npy_file.hpp"
@@ -171,7 +170,7 @@ bool is_plain(hid_t file, hid_t set, DType dtype) {
          H5Tequal(type, type_of(dtype)) > 0;
 }
 
-Description describe(hid_t file, hid_t set, const std::string& path) {
+store::Hdf5Description describe(hid_t file, hid_t set, const std::string& path) {
   const Handle type{H5Dget_type(set), H5Tclose, "'", path, "' has a dataset without a type"},
       space{H5Dget_space(set), H5Sclose, "'", path, "' has a dataset without a shape"},
       how{H5Dget_create_plist(set), H5Pclose, "HDF5 does not say how a dataset lies"};
@@ -179,7 +178,7 @@ Description describe(hid_t file, hid_t set, const std::string& path) {
   require<IoError>(dtype.has_value(), "'", path,
                    "': the dataset holds no numbers that we know (bool, integers, floats of 2 to 8 "
                    "bytes and complex numbers of 8 and 16 are)");
-  Description d;
+  store::Hdf5Description d;
   d.dtype = *dtype;
   if (H5Sget_simple_extent_type(space) == H5S_NULL) {
     d.shape = {0};
@@ -197,4 +196,3 @@ Description describe(hid_t file, hid_t set, const std::string& path) {
 }
 
 }  // namespace tessera::hdf5
-#endif

@@ -2,10 +2,9 @@
 #pragma once
 // The HDF5 library as we use it: silent, one call at a time, identifiers that end by themselves, and
 // our dtypes as h5py writes them (complex numbers are records of r and i, bools an enumeration).
-// Only where the library is built with HDF5 (TESSERA_HDF5). Private to the library.
+// Private to the plug-in.
 //   const hdf5::Quiet quiet;   const hdf5::Handle file = hdf5::open_file("x.h5");
 
-#ifdef TESSERA_HDF5
 #define H5_USE_110_API  // newer versions have other arguments
 #include <hdf5.h>
 
@@ -15,7 +14,7 @@
 
 #include "tessera/base/dtype.hpp"
 #include "tessera/base/error.hpp"
-#include "tessera/base/shape.hpp"
+#include "tessera/store/tiles/hdf5_store.hpp"
 
 namespace tessera::hdf5 {
 
@@ -60,16 +59,9 @@ Handle open_file(const std::string& path, bool writable = false);
 Handle open_dataset(hid_t file, const std::string& path, const std::string& asked);
 std::string name_of(hid_t set);
 
-struct Description {
-  DType dtype = DType::f64;
-  Shape shape;  // (0,) where the dataset has a type and no numbers at all
-  // Where the numbers are when they lie in one piece as we would write them, else -1.
-  i64 place = -1;
-};
 // IoError for text, records and the like.
-Description describe(hid_t file, hid_t set, const std::string& path);
+store::Hdf5Description describe(hid_t file, hid_t set, const std::string& path);
 // Whether numbers lie in the file byte for byte as in memory.
 bool is_plain(hid_t file, hid_t set, DType dtype);
 
 }  // namespace tessera::hdf5
-#endif
