@@ -42,7 +42,8 @@ def main() -> int:
         print(f"check_includes: {build} has no sources of the library, or precompiled headers")
         return 1
     if "--public" in sys.argv:
-        headers = [SRC / name for name in sorted((build / "public_headers.txt").read_text().split(";"))]
+        public = sorted((build / "public_headers.txt").read_text().split(";"))
+        headers = [SRC / name for name in public if name.endswith(".hpp")]
     else:
         headers = [h for h in sorted(SRC.rglob("*.hpp")) if not ELSEWHERE.search(str(h))]
     with ThreadPoolExecutor(jobs) as pool:
