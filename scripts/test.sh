@@ -10,11 +10,15 @@ for part in $wanted; do
 done
 want() { [[ $wanted == *" $1 "* ]]; }
 scripts/setup.sh
-scripts/setup_neighbours.sh
+mkdir -p build
+scripts/setup_neighbours.sh >build/neighbours.log 2>&1 &  # big downloads, while the compiler is busy
+neighbours=$!
 with_python release
 say "building (Release)"
 build release all everything
 link_package release
+wait $neighbours || true  # it says what is missing; tests beside that are skipped
+cat build/neighbours.log
 # Processes run side by side, and threads that wait for one that has no core hold up all of theirs. NumPy's BLAS waits
 # without rest: six tests with matrices of 200 rows took 28 s instead of 0.7 beside busy cores.
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
