@@ -12,6 +12,7 @@
 #include "tessera/comm/thread.hpp"
 #include "tessera/distributed/io/file_region.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/store/tiles/hdf5_store.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {
