@@ -86,6 +86,7 @@ struct StepSearch {
     part.prox(g, N.in, w, t, w);
     part.record([this](Recorder& r) { record_measures(r); });
     part.finish();
+    e.scalars.upload();  // with the constants of the proximal map
     return part;
   }
 
