@@ -146,7 +146,10 @@ def test_no_points_and_points_beyond_the_box(rng):
     assert none(np.ones(8)).shape == (0,) and not none.H(np.zeros(0)).numpy().any()
     far = rng.uniform(-40, 40, (5, 1))
     x = drawn(rng, 8, "complex128")
-    assert same(ts.NUFFT(np.zeros((5, 1)), (8,)).with_locs(far)(x), ts.NUFFT(far, (8,))(x))
+    zero = np.zeros((5, 1))
+    assert same(ts.NUFFT(zero, (8,), wrap=True).with_locs(far)(x), ts.NUFFT(far, (8,), wrap=True)(x))
+    with pytest.raises(ValueError, match="along axis 0 of 8 points; expected cycles per field of view"):
+        ts.NUFFT(zero, (8,)).with_locs(np.full((5, 1), 4.5))
 
 
 @pytest.mark.parametrize(

@@ -211,5 +211,5 @@ def test_points_beyond_the_box_repeat():
     rng = np.random.default_rng(6)
     locs = rng.uniform(-4, 4, (50, 1))
     x = noise(rng, 8)
-    far = ts.NUFFT(locs + 8 * rng.integers(-5, 6, (50, 1)), (8,), ("K",), tol=1e-9)
+    far = ts.NUFFT(locs + 8 * rng.integers(-5, 6, (50, 1)), (8,), ("K",), tol=1e-9, wrap=True)
     assert error(far(x), exact_matrix(locs, (8,)) @ x) <= 1e-9

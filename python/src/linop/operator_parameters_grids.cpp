@@ -60,6 +60,9 @@ locs_batch_shape
     Names of leading axes of ``locs`` that input and output have in front, too: each frame has its own points.
 tol
     The relative error that is wanted, from 1e-12; it takes the place of ``oversamp`` and ``width``.
+wrap
+    True: frequencies beyond n/2 are those that differ by n, which the transform of an image cannot tell apart;
+    False: they are refused.
 )"},
     {"NUFFT3", R"(points
     Where the numbers of the input lie, of shape (..., axes), one to three axes.
@@ -97,6 +100,8 @@ segments
 segmentation
     'time': images at some times, between which points are interpolated; 'frequency': some frequencies, of which
     each pixel takes its mixture.
+wrap
+    True: frequencies beyond n/2 are those that differ by n; False: they are refused.
 )"},
     {"Interpolate", R"(locs
     The points, of shape (..., axes), counted in grid points from 0.

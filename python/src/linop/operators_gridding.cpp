@@ -142,8 +142,9 @@ nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const Dim
                       std::optional<double> width, const std::string& mode, bool do_prep_locs,
                       const ArrayArg& apodize_weights, std::optional<bool> toeplitz,
                       const DTypeArg& toeplitz_dtype, double toeplitz_oversamp,
-                      const DimsArg& locs_batch_shape, std::optional<double> tol) {
+                      const DimsArg& locs_batch_shape, std::optional<double> tol, bool wrap) {
   NufftOptions o;
+  o.wrap = wrap;
   o.oversamp = oversamp.value_or(o.oversamp);
   o.width = width.value_or(o.width);
   require<ArgumentError>(mode == "interpolate" || mode == "sampling",
@@ -287,7 +288,7 @@ void bind_nufft(nb::module_& m) {
       "oversamp"_a = nb::none(), "width"_a = nb::none(), "mode"_a = "interpolate",
       "do_prep_locs"_a = true, "apodize_weights"_a = nb::none(), "toeplitz"_a = nb::none(),
       "toeplitz_dtype"_a = nb::none(), "toeplitz_oversamp"_a = 2.0,
-      "locs_batch_shape"_a = nb::none(), "tol"_a = nb::none());
+      "locs_batch_shape"_a = nb::none(), "tol"_a = nb::none(), "wrap"_a = false);
   c.def_prop_ro(
       "locs", [](const LinopObject& a) { return wrap(a.op.as<NUFFT>()->locs.copy()); },
       "A copy of the frequencies, (..., axes).");

@@ -31,8 +31,9 @@ nb::object make_field_map_nufft(const ArrayArg& locs, const ShapeArg& grid_size,
                                 const ReadArg& field_map, const ReadArg& times,
                                 const DimsArg& output_shape, const DimsArg& input_shape,
                                 const DimsArg& batch_shape, double tol, std::optional<i64> segments,
-                                const std::string& segmentation, const TextArg& name) {
+                                const std::string& segmentation, bool wrap, const TextArg& name) {
   FieldMapOptions o;
+  o.wrap = wrap;
   o.tol = tol;
   o.segments = segments;
   require<ArgumentError>(segmentation == "time" || segmentation == "frequency",
@@ -73,11 +74,11 @@ void bind_trajectories(nb::module_& m) {
       "FieldMapNUFFT", &make_field_map_nufft, "locs"_a, "grid_size"_a, "field_map"_a, "times"_a,
       "output_shape"_a = nb::none(), "input_shape"_a = nb::none(), "batch_shape"_a = nb::none(),
       nb::kw_only(), "tol"_a = 1e-3, "segments"_a = nb::none(), "segmentation"_a = "time",
-      "name"_a = nb::none(),
+      "wrap"_a = false, "name"_a = nb::none(),
       nb::sig("def FieldMapNUFFT(locs: ArrayLike, grid_size: ShapeLike, field_map: ArrayLike, "
               "times: ArrayLike, output_shape: DimsLike | None = None, input_shape: DimsLike | "
               "None = None, batch_shape: DimsLike | None = None, *, tol: float = 0.001, segments: "
-              "int | None = None, segmentation: str = 'time', name: str | None = None) -> "
+              "int | None = None, segmentation: str = 'time', wrap: bool = False, name: str | None = None) -> "
               "NamedLinop"),
       documented(
           "FieldMapNUFFT",

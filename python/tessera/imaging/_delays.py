@@ -82,7 +82,7 @@ def _contradiction(
     root = np.sqrt(np.linalg.norm(at, axis=-1) + 0.5)
 
     def encode(where: npt.NDArray[Any]) -> Any:
-        E = ts.NUFFT(where, grid, ("K",), batch_shape=("C",), tol=1e-6)
+        E = ts.NUFFT(where, grid, ("K",), batch_shape=("C",), tol=1e-6, wrap=True)
         return ts.Diagonal(root[None], ("C", "K"), broadcast_dims=("C",)) @ E
 
     A = encode(at)

@@ -64,7 +64,7 @@ def joint_maps(
         points = np.asarray(locs).reshape(-1, len(sizes))
         root = as_precise(np.sqrt(ts.density_compensation(points, sizes).numpy()), dtype)
         weights = ts.Diagonal(root[None], ("C", "K"), broadcast_dims=("C",))
-        encode = weights @ ts.NUFFT(points, sizes, ("K",), dims, batch_shape=("C",))
+        encode = weights @ ts.NUFFT(points, sizes, ("K",), dims, batch_shape=("C",), wrap=True)
         y = ts.asarray(data.reshape(len(data), -1) * root)
     return _alternated(encode, y, sizes, dims, order, iterations, lamda)
 

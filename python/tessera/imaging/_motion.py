@@ -41,7 +41,7 @@ def rigid(
     # Where the turned square leaves the square of frequencies there is nothing.
     inside = (np.abs(locs) <= np.array([ny, nx]) / 2).all(-1)
     dims = ("Ny", "Nx")
-    there = ts.NUFFT(locs, (ny, nx), ("Ky", "Kx"), dims, batch_shape=(), toeplitz=False, tol=tol)
+    there = ts.NUFFT(locs, (ny, nx), ("Ky", "Kx"), dims, batch_shape=(), toeplitz=False, tol=tol, wrap=True)
     back = ts.FFT(2, (), (dims, ("Ky", "Kx")), centered=True).H
     return back @ ts.Diagonal(as_precise(phase * inside, dtype), ("Ky", "Kx")) @ there
 

@@ -91,7 +91,7 @@ def sense_operator(
                 f"or (readouts, samples, {ndim})"
             )
         kdims, samples = ("R", "K")[3 - points.ndim :], points.shape[:-1]
-        encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol)
+        encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol, wrap=True)
     dtype = np.result_type(sensitivities.dtype, np.complex64)
     kept = _factors(mask, weights, samples)
     chain = encode @ coils

@@ -58,6 +58,7 @@ class NUFFT(Operator):
             toeplitz_dtype=None if toeplitz_dtype is None else str(toeplitz_dtype).removeprefix("torch."),
             toeplitz_oversamp=toeplitz_oversamp,
             tol=tol,
+            wrap=True,
         )
 
     @property

@@ -255,6 +255,7 @@ NamedLinop field_map_nufft(const Array& locs, const Shape& grid, const Array& fi
       std::max(o.tol / (2 * std::max(1.0, s.gain)), nufft::least_tolerance), grid, points);
   options.oversamp = kernel.oversamp;
   options.width = kernel.width;
+  options.wrap = o.wrap;
   const Dims in = o.input_shape.value_or(nd_shape(grid.size())),
              out = o.output_shape.value_or(numbered_dims("K", locs.ndim() - 1));
   const Dims all = joined(joined(o.batch_shape, in), out), segment{o.segment.next_unused(all)};

@@ -24,6 +24,7 @@ struct FieldMapOptions {
   std::optional<Dims> output_shape{}, input_shape{};
   Dims batch_shape{NamedDimension::ellipses()};
   NamedDimension segment = NamedDimension("S");  // the dim within, numbered where it is taken
+  bool wrap = false;                             // as that of NUFFT
 };
 
 // field_map: of the image's shape; times: of the points' shape, or of its last axes where the

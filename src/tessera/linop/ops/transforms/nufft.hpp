@@ -24,16 +24,17 @@ struct NufftOptions {
   std::optional<DType> toeplitz_dtype{};  // of the stored kernel; none: double precision
   double toeplitz_oversamp = 2.0;
   bool chosen_by_cost = false;  // `toeplitz` was; explain() says why
+  bool wrap = false;            // frequencies beyond N/2 are those N lower; without it refused
   auto state() const {
     return std::tuple(oversamp, width, mode, do_prep_locs, apodize_weights, toeplitz,
-                      toeplitz_dtype, toeplitz_oversamp, chosen_by_cost);
+                      toeplitz_dtype, toeplitz_oversamp, chosen_by_cost, wrap);
   }
   static NufftOptions from_state(double oversamp, double width, NufftMode mode, bool prepares,
                                  std::optional<Array> weights, bool toeplitz,
                                  std::optional<DType> dtype, double toeplitz_oversamp,
-                                 bool chosen_by_cost) {
-    return {oversamp,          width,         mode, prepares, std::move(weights), toeplitz, dtype,
-            toeplitz_oversamp, chosen_by_cost};
+                                 bool chosen_by_cost, bool wrap) {
+    return {oversamp,          width,          mode, prepares, std::move(weights), toeplitz, dtype,
+            toeplitz_oversamp, chosen_by_cost, wrap};
   }
 };
 
@@ -47,8 +48,8 @@ struct TESSERA_API NUFFT {
 
   static constexpr const char* kind = "NUFFT";
   // Default names: Nx, Ny, Nz for the image, K, K1, ... for the points, Kx, Ky, Kz within.
-  // ArgumentError for locations that are not finite and options that cannot be; ShapeError and
-  // DimError for sizes and names that do not fit.
+  // ArgumentError for locations that are not finite or out of range and options that cannot be;
+  // ShapeError and DimError for sizes and names that do not fit.
   NUFFT(Array locs, Shape grid_size, const std::optional<Dims>& output_shape = {},
         const std::optional<Dims>& input_shape = {}, const std::optional<Dims>& input_kshape = {},
         const Dims& batch_shape = {NamedDimension::ellipses()}, NufftOptions options = {});
@@ -128,10 +129,10 @@ TESSERA_API double kernel_scale(double width, double oversamp);
 // grid's shape.
 TESSERA_API Array apodization(const Shape& grid, const Shape& padded, double width, double oversamp,
                               double scale = 1);
-// Frequencies to positions in the padded grid, wrapped around; float64. The text of an error
-// starts with `who`.
+// Frequencies to positions in the padded grid, wrapped around; float64. Without `wrap` those beyond
+// half the grid, and what rounding adds to it, are an ArgumentError; its text starts with `who`.
 TESSERA_API Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
-                                std::string_view who = "NUFFT");
+                                std::string_view who = "NUFFT", bool wrap = true);
 // The spectrum, on a grid of shape `doubled`, of the convolution that A.H diag(weights) A is; the
 // weights end with the points, axes before them stay. Real for real weights.
 TESSERA_API Array toeplitz_kernel(const NUFFT& a, const Array& weights, const Shape& doubled);

@@ -103,25 +103,39 @@ Array prepared_there(const Array& from, const Shape& grid, const Shape& padded) 
 }
 }  // namespace
 
-Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
-                    std::string_view who) {
+Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded, std::string_view who,
+                    bool wrap) {
+  // Rounding of single precision and of scales takes points on the rim a little past it.
+  std::vector<double> limits;
+  for (i64 n : grid)
+    limits.push_back(wrap ? std::numeric_limits<double>::max()
+                          : static_cast<double>(n) / 2 * (1 + 1e-5));
   if (locs.device() != cpu && locs.size() > 0) {
     const Array there = locs.astype(DType::f64).contiguous();
-    if (reduce(ReduceOp::all, ops::isfinite(there)).item().as<bool>())
+    const Array within = ops::less_equal(ops::absolute(there), on_device(limits, there.device()));
+    if (reduce(ReduceOp::all, within).item().as<bool>())
       return prepared_there(there, grid, padded);
-  }  // else the host names the location that is not finite
+  }  // else the host names the location
   const Array from = locs.to(cpu).astype(DType::f64).contiguous();
   const Array to(Storage::allocate(cpu, from.bytes()), Layout::contiguous(from.shape()),
                  DType::f64);
   const i64 axes = grid.size();
   const double* in = from.host<double>();
   double* out = to.host<double>();
-  constexpr double largest = std::numeric_limits<double>::max();
   i64 others = 0;
-  for (i64 i = 0; i < from.size(); ++i) others += !(std::abs(in[i]) <= largest);
-  for (i64 i = 0; others > 0 && i < from.size(); ++i)
+  for (i64 a = 0; a < axes; ++a)
+    for (i64 i = a; i < from.size(); i += axes)
+      others += !(std::abs(in[i]) <= limits[static_cast<std::size_t>(a)]);
+  for (i64 i = 0; others > 0 && i < from.size(); ++i) {
+    const i64 a = i % axes;
     require<ArgumentError>(std::isfinite(in[i]), who, ": location ", i / axes, " is ", in[i],
-                           " along axis ", i % axes, "; locations must be finite");
+                           " along axis ", a, "; locations must be finite");
+    const double half = static_cast<double>(grid[a]) / 2;
+    require<ArgumentError>(std::abs(in[i]) <= limits[static_cast<std::size_t>(a)], who,
+                           ": location ", i / axes, " is ", in[i], " along axis ", a, " of ",
+                           grid[a], " points; expected cycles per field of view, from ", -half,
+                           " to ", half, " (wrap=True takes ", in[i], " as a frequency within)");
+  }
   parallel_for(from.size() / axes, 1 << 13, [&](i64 begin, i64 end) {
     for (i64 a = 0; a < axes; ++a) {
       const double p = static_cast<double>(padded[a]), n = static_cast<double>(grid[a]),

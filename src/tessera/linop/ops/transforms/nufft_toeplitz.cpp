@@ -28,6 +28,7 @@ namespace {
 // so that the error that is left is A's own.
 NufftOptions accurate_options(const NufftOptions& o) {
   NufftOptions more;
+  more.wrap = true;
   // Errors fall as exp(-pi width sqrt(1 - 1/oversamp)): the same error, and two points more; on a
   // finer grid where that is wider than kernels get.
   for (double oversamp : {1.5, 2.0}) {
