@@ -94,6 +94,14 @@ def _reduced_checkpoint(c: _core.Checkpoint) -> tuple[Any, ...]:
     return _core.Checkpoint, (c.path, c.every, c.seconds)
 
 
+def _planned(A: _core.NamedLinop, shape: tuple[int, ...], dtype: str, device: str) -> _core.Plan:
+    return A.plan(shape=shape, dtype=dtype, device=device)
+
+
+def _reduced_plan(p: _core.Plan) -> tuple[Any, ...]:
+    return _planned, p._recipe  # planned again where it arrives: memory and streams are of one process
+
+
 def _reduced_function(f: Any) -> str:
     return str(f.__qualname__)  # of its module, where it is found again
 
@@ -117,7 +125,6 @@ copyreg.pickle(type(_core.Device("cpu").__repr__), _reduced_method)
 refuse(_core.Stream, "a stream is a queue of this process")
 refuse(_core.Event, "an event is a mark on a stream of this process")
 refuse(_core.RepeatedEvent, "it marks streams of this process")
-refuse(_core.Plan, "a plan holds memory and streams of this process; pickle the operator, which plans again")
 refuse(_core.StoredMatrix, "its numbers are in files of this process; m.save(path) keeps them")
 refuse(_core.StoredPlan, "it describes files of this process; take its text")
 refuse(_core.ModuleMemoryMap, "it moves arrays of this process")
@@ -132,3 +139,4 @@ copyreg.pickle(_core.NamedDimCollection, _reduced_collection)
 copyreg.pickle(_core.BatchSpec, _reduced_batch_spec)
 copyreg.pickle(_core.DeviceSpec, _reduced_device_spec)
 copyreg.pickle(_core.Checkpoint, _reduced_checkpoint)
+copyreg.pickle(_core.Plan, _reduced_plan)

@@ -175,7 +175,7 @@ OBJECTS |= {
     ts.matrix.Identity: lambda: ts.matrix.Identity(3),
 }
 REFUSED = {  # these are of one process, or of one run of ranks
-    *(ts.Event, ts.IOAccelerator, ts.ModuleMemoryMap, ts.Plan, ts.RepeatedEvent, ts.StoredArray, ts.Stream),
+    *(ts.Event, ts.IOAccelerator, ts.ModuleMemoryMap, ts.RepeatedEvent, ts.StoredArray, ts.Stream),
     *(ts.dist.ApplyRoute, ts.dist.Communicator, ts.dist.EigenResult, ts.dist.Explanation, ts.dist.SolveResult),
     *(ts.dist.SvdResult, ts.dist.Traffic, ts.StoredMatrix, ts.StoredPlan),
     *(ts.solve.StoredSolveResult, ts.solve.StoredEigenResult, ts.solve.StoredSvdResult),
@@ -252,6 +252,8 @@ def assert_same(a, b, depth=0):
         for name, value in facts(a).items():
             assert_same(value, getattr(b, name))
         assert_same(a.solve([1.0, 2.0, 3.0]), b.solve([1.0, 2.0, 3.0]))
+    elif isinstance(a, ts.Plan):
+        assert repr(a) == repr(b) and a.explain() == b.explain() and a.workspace == b.workspace
     elif isinstance(a, ts.solve.Prox):
         assert repr(a) == repr(b)
         assert_same(a([-3.0, 0.25, 2.0], 0.5), b([-3.0, 0.25, 2.0], 0.5))
@@ -353,6 +355,24 @@ def test_every_proximal_map(p, tmp_path):
     for again in (*(way(p) for way in WAYS.values()), ts.load(tmp_path / "p.tessera")["p"]):
         assert repr(again) == repr(p)
         assert_same(again(v, 0.7), p(v, 0.7))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("device", ["cpu", "sim:0"])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_plans_are_planned_again(dtype, device, way):
+    maps = np.random.default_rng(2).standard_normal((3, 4, 5)).astype(dtype)
+    A = (ts.FFT(2, ("C",), (("X", "Y"), ("K", "L"))) @ ts.Diagonal(maps, ("C", "X", "Y"))).to(device)
+    x = ts.asarray(maps, device=device)
+    for p in (A.plan(x), A.N.plan(shape=maps.shape, dtype=dtype)):
+        again = WAYS[way](p)
+        assert repr(again) == repr(p) and again.explain() == p.explain() and same_values(again(x), p(x))
+
+
+def test_plans_of_operators_that_cannot_be_pickled():
+    p = ts.SimpleLinop(lambda x: 2 * x, lambda y: 2 * y, ishape=("X",), oshape=("X",)).plan(ts.ones(3))
+    with pytest.raises((AttributeError, pickle.PicklingError, TypeError)):
+        pickle.dumps(p)
 
 
 def test_generators_in_files(tmp_path):

@@ -14,7 +14,9 @@ using nb::literals::operator""_a;
 
 // A Run serves one thread at a time; calls from several threads take turns.
 struct PlanObject {
+  explicit PlanObject(NamedLinop a) : source(std::move(a)) {}
   Reached reached;  // first: it outlives the plan and its run
+  NamedLinop source;  // with the options, all that a plan is made of
   Plan plan;
   PlanOptions options;
   Shape out_shape;
@@ -101,7 +103,7 @@ nb::object make_plan(const NamedLinop& a, nb::handle x, nb::handle shape, nb::ha
     options.device = device_from(device);
   else if (x.is_none())
     options.device = a.device().value_or(cpu);
-  auto p = std::make_unique<PlanObject>();
+  auto p = std::make_unique<PlanObject>(a);
   released([&] {
     p->plan = a.plan(options);
     p->out_shape = a.output_shape(options.shape);
@@ -146,6 +148,11 @@ void bind_plan(nb::module_& m) {
           "From the next run on, steps that only enqueue become graphs; nothing on devices that "
           "run inline.\n\n"
           ">>> ts.FFT(1).plan(shape=8).capture()\n")
+      .def_prop_ro("_recipe",
+                   [](const PlanObject& p) {
+                     return nb::make_tuple(wrap_linop(p.source), tuple_of(p.options.shape),
+                                           name(p.options.dtype), p.options.device.str());
+                   })
       .def("__repr__", [](const PlanObject& p) {
         return nb::str(cat("<Plan ", p.plan.name(), ": ", p.options.shape, " -> ", p.out_shape,
                            " on ", p.options.device, ">")
