@@ -42,6 +42,13 @@ def test_infer(text, name, i):
     assert (d.name, d.i) == (name, i) and d == text and ND.infer(d) == d
 
 
+@pytest.mark.parametrize("mark", ";:/|\\&+")
+@pytest.mark.parametrize("text", ["Nx{}Ny", "Nx{} Ny", "Nx{}", "{}Nx", "A...{}B"])
+def test_other_separators_are_refused(text, mark):
+    with pytest.raises(ts.DimError, match="has a '.'; names are separated by commas, spaces or the capital letters"):
+        Dim(text.format(mark))
+
+
 def test_infer_keeps_the_kind_of_sequence():
     assert ND.infer(["A", "B1"]) == ["A", "B1"] and ND.infer(("A",)) == ("A",)
     assert isinstance(ND.infer(["A"]), list) and isinstance(ND.infer(("A",)), tuple)

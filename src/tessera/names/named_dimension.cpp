@@ -108,6 +108,11 @@ Dims dims(std::string_view text) {
   Dims result;
   std::size_t i = 0;
   const auto separates = [](unsigned char c) { return c == ',' || std::isspace(c); };
+  const std::size_t other = text.find_first_of(";:/|\\&+");
+  require<DimError>(other == std::string_view::npos, "'", text, "' has a '",
+                    other == std::string_view::npos ? "" : text.substr(other, 1),
+                    "'; names are separated by commas, spaces or the capital letters that they "
+                    "begin with: 'Nx, Ny', 'Nx Ny' or 'NxNy'");
   while (i < text.size()) {
     if (separates(text[i])) {
       ++i;
