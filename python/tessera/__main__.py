@@ -31,14 +31,15 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--budget", help="bytes that arrays may hold, for example 100MiB")
     _recon_parser(commands.add_parser("recon", help="reconstruct a raw file (ISMRMRD) to an image"))
     view = commands.add_parser("view", help="write a page with sliders that shows an image")
-    view.add_argument("image", help="an image: .nii, .nii.gz, .dcm, .npy, .cfl, .h5 or .tessera")
+    view.add_argument("image", help="an image: .nii, .nii.gz, .dcm, .npy, .cfl, .h5, .zarr or .tessera")
     view.add_argument("-o", "--output", help="the page, by default IMAGE.html")
     return parser
 
 
 def _recon_parser(recon: argparse.ArgumentParser) -> None:
     recon.add_argument("scan", help="a raw file, ISMRMRD (.h5)")
-    recon.add_argument("-o", "--output", required=True, help="image: .nii, .nii.gz, .dcm, .npy, .cfl, .h5 or .tessera")
+    kinds = "image: .nii, .nii.gz, .dcm, .npy, .cfl, .h5, .zarr or .tessera"
+    recon.add_argument("-o", "--output", required=True, help=kinds)
     recon.add_argument("--method", default="sense", help="grid, sense (default), l1wavelet, tv or lowrank")
     recon.add_argument(
         "--lambda", dest="lamda", default="auto", help='strength of the penalty, or "auto": by the noise'

@@ -7,6 +7,7 @@ orders, transposed chunks, checksums, and zstd where Python has it. One chunk is
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -29,27 +30,52 @@ _KEYS |= {"attributes", "dimension_names", "storage_transformers"}
 _FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def save(path: str, obj: Any, compressed: bool) -> None:
-    """Writes a directory; the one of that name stays until the new one is whole. Only Zarr's are replaced."""
-    if os.path.lexists(path) and not os.path.isfile(os.path.join(path, "zarr.json")):
-        raise _core.IoError(f"save: '{path}' is there and is no Zarr directory; it is left alone")
+def save(path: str, obj: Any, compressed: bool, about: dict[str, Any] | None = None, who: str = "save") -> None:
+    """Writes a directory; the one of that name stays until the new one is whole. Only Zarr's are replaced. ``about`` is
+    more that the description of an array says: names of its dims, attributes."""
+    check_target(path, who)
     folder, name = os.path.split(os.path.abspath(path))
     try:
         made = tempfile.mkdtemp(prefix=f".{name}.", dir=folder)
         try:
             whole = os.path.join(made, "new")
-            _write_node(whole, obj, compressed, "")
+            _write_node(whole, obj, compressed, "", about or {})
             _replace(whole, path, os.path.join(made, "old"))
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
-        raise _core.IoError(f"save: cannot write '{path}': {error}") from error
+        raise _core.IoError(f"{who}: cannot write '{path}': {error}") from error
 
 
-def loaded(path: str, device: Any) -> Any:
+def check_target(path: str, who: str) -> None:
+    """Refuses to take the place of anything but a directory of Zarr."""
+    if os.path.lexists(path) and not os.path.isfile(os.path.join(path, "zarr.json")):
+        raise _core.IoError(f"{who}: '{path}' is there and is no Zarr directory; it is left alone")
+
+
+def loaded(path: str, device: Any, who: str = "load") -> Any:
     """An array, or a dict of what a group holds."""
-    try:
+    with refusing(path, who):
         return _read_node(path, device)
+
+
+def described(folder: str) -> dict[str, Any]:
+    """What the description of a node says; to be read while :func:`refusing`."""
+    if not os.path.isfile(os.path.join(folder, "zarr.json")):
+        older = any(os.path.isfile(os.path.join(folder, name)) for name in (".zarray", ".zgroup"))
+        raise ValueError("version 2; version 3 is read" if older else f"there is no file zarr.json in '{folder}'")
+    with open(os.path.join(folder, "zarr.json"), "rb") as f:
+        about = json.loads(f.read())
+    if about["zarr_format"] != 3:
+        raise ValueError(f"version {about['zarr_format']}; version 3 is read")
+    return dict(about)
+
+
+@contextlib.contextmanager
+def refusing(path: str, who: str) -> Iterator[None]:
+    """Makes a sentence of whatever a directory of somebody else leads to."""
+    try:
+        yield
     except (
         ValueError,
         LookupError,
@@ -62,7 +88,7 @@ def loaded(path: str, device: Any) -> Any:
     ) as error:
         if isinstance(error, _core.Error):
             raise
-        raise _core.IoError(f"load: '{path}' is no Zarr v3 directory that can be read: {error}") from error
+        raise _core.IoError(f"{who}: '{path}' is no Zarr v3 directory that can be read: {error}") from error
 
 
 def _replace(new: str, path: str, old: str) -> None:
@@ -79,20 +105,20 @@ def _replace(new: str, path: str, old: str) -> None:
 # --- writing
 
 
-def _write_node(folder: str, obj: Any, compressed: bool, name: str) -> None:
+def _write_node(folder: str, obj: Any, compressed: bool, name: str, more: dict[str, Any]) -> None:
     os.mkdir(folder)
     if not isinstance(obj, dict):
-        return _write_array(folder, obj, compressed, name)
+        return _write_array(folder, obj, compressed, name, more)
     _write_json(folder, {"zarr_format": 3, "node_type": "group", "attributes": {}})
     for key, value in obj.items():
         if not isinstance(key, str) or key.strip(".") == "" or key.startswith("__") or "/" in key or "\0" in key:
             raise ValueError(f"save: a member of a Zarr group cannot be called {key!r}")
         if key == "zarr.json":
             raise ValueError("save: a member of a Zarr group cannot be called 'zarr.json', as its description is")
-        _write_node(os.path.join(folder, key), value, compressed, f"{name}/{key}")
+        _write_node(os.path.join(folder, key), value, compressed, f"{name}/{key}", {})
 
 
-def _write_array(folder: str, x: Any, compressed: bool, name: str) -> None:
+def _write_array(folder: str, x: Any, compressed: bool, name: str, more: dict[str, Any]) -> None:
     if not isinstance(x, _core.StoredArray):
         x = _core.asarray(x)
     dtype = str(x.dtype)
@@ -105,8 +131,10 @@ def _write_array(folder: str, x: Any, compressed: bool, name: str) -> None:
     zero: Any = [0.0, 0.0] if dtype.startswith("complex") else False if dtype == "bool" else 0
     grid = {"name": "regular", "configuration": {"chunk_shape": chunk}}
     keys = {"name": "default", "configuration": {"separator": "/"}}
-    about = {"zarr_format": 3, "node_type": "array", "shape": list(x.shape), "data_type": dtype, "chunk_grid": grid}
-    _write_json(folder, {**about, "chunk_key_encoding": keys, "fill_value": zero, "codecs": codecs, "attributes": {}})
+    about: dict[str, Any] = {"zarr_format": 3, "node_type": "array", "shape": list(x.shape), "data_type": dtype}
+    about["chunk_grid"] = grid
+    about |= {"chunk_key_encoding": keys, "fill_value": zero, "codecs": codecs, "attributes": {}}
+    _write_json(folder, about | more)
     for at in itertools.product(*(range(-(-n // c)) for n, c in zip(x.shape, chunk, strict=True))):
         box = _box(at, chunk, x.shape)
         whole = np.zeros(chunk, np.dtype(dtype).newbyteorder("<"))  # chunks at the end are as large as the others
@@ -143,12 +171,7 @@ def _box(at: Sequence[int], chunk: Sequence[int], shape: Sequence[int]) -> tuple
 
 
 def _read_node(folder: str, device: Any) -> Any:
-    if not os.path.isfile(os.path.join(folder, "zarr.json")):
-        raise ValueError(f"there is no file zarr.json in '{folder}'")
-    with open(os.path.join(folder, "zarr.json"), "rb") as f:
-        about = json.loads(f.read())
-    if about["zarr_format"] != 3:
-        raise ValueError(f"version {about['zarr_format']}; version 3 is read")
+    about = described(folder)
     if about["node_type"] == "array":
         return _read_array(folder, about).to(device if device is not None else "cpu")
     if about["node_type"] != "group":
@@ -166,7 +189,7 @@ def _read_array(folder: str, about: dict[str, Any]) -> _core.Array:
     if about["data_type"] not in _DTYPES:
         raise ValueError(f"an array of {about['data_type']}, which is not known")
     dtype = np.dtype(about["data_type"])
-    shape, chunk = _sizes(about["shape"], 0), _sizes(_configured(about["chunk_grid"], "regular")["chunk_shape"], 1)
+    shape, chunk = sizes(about["shape"], 0), sizes(_configured(about["chunk_grid"], "regular")["chunk_shape"], 1)
     if len(chunk) != len(shape):
         raise ValueError(f"chunks of shape {chunk} for an array of shape {shape}")
     decode = _decoder(about["codecs"], dtype, chunk)
@@ -181,7 +204,7 @@ def _read_array(folder: str, about: dict[str, Any]) -> _core.Array:
     return out
 
 
-def _sizes(given: Any, least: int) -> tuple[int, ...]:
+def sizes(given: Any, least: int) -> tuple[int, ...]:
     if not isinstance(given, list) or not all(type(n) is int and n >= least for n in given):
         raise ValueError(f"sizes {given}; expected a list of integers from {least} on")
     return tuple(given)
@@ -236,7 +259,7 @@ def _decoder(codecs: Any, dtype: np.dtype, chunk: tuple[int, ...]) -> Callable[[
     names = [c["name"] for c in codecs]
     at = names.index("bytes") if "bytes" in names else len(names)
     for codec in codecs[:at]:
-        turn = _sizes(_configured(codec, "transpose", "bytes")["order"], 0)
+        turn = sizes(_configured(codec, "transpose", "bytes")["order"], 0)
         if sorted(turn) != list(range(len(chunk))):
             raise ValueError(f"axes in the order {turn} for chunks of shape {chunk}")
         order = [order[i] for i in turn]

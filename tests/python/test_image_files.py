@@ -155,7 +155,7 @@ def test_png_beside_another_reader(shape, rng, tmp_path):
             im.save_png(tmp_path / "y.png", bad)
 
 
-@pytest.mark.parametrize("name", ["x.nii", "x.npy", "x.cfl", "x.h5", "x.tessera"])
+@pytest.mark.parametrize("name", ["x.nii", "x.npy", "x.cfl", "x.h5", "x.zarr", "x.tessera"])
 def test_images_that_are_no_images(name, tmp_path):
     if name == "x.h5":
         pytest.importorskip("h5py")
@@ -268,7 +268,7 @@ def test_frames_together_are_nearer_than_each_alone(kind, rng):
             call()
 
 
-@pytest.mark.parametrize("end", [".nii", ".nii.gz", ".dcm", ".npy", ".cfl", ".h5", ".tessera"])
+@pytest.mark.parametrize("end", [".nii", ".nii.gz", ".dcm", ".npy", ".cfl", ".h5", ".zarr", ".tessera"])
 @pytest.mark.parametrize("kind", ["bool", "int8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex128"])
 def test_images_keep_their_signs(kind, end, rng, tmp_path):
     """Of real numbers of every width; only complex ones become magnitudes, in files that hold no complex ones."""

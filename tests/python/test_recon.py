@@ -72,7 +72,7 @@ def test_a_file_to_an_image(method, error, kind, request, tmp_path):
         assert "workspace" in report["forecast"] and "plan" in report["plan"]
 
 
-@pytest.mark.parametrize("name", ["image.npy", "image.cfl", "image.h5", "image.tessera"])
+@pytest.mark.parametrize("name", ["image.npy", "image.cfl", "image.h5", "image.zarr", "image.tessera"])
 def test_files_of_every_kind_hold_the_image(name, cartesian_file, tmp_path):
     im.recon(cartesian_file, tmp_path / name, method="grid", quiet=True)
     image = im.load_image(tmp_path / name)

@@ -46,6 +46,7 @@ from ._trajectories import (
     stack_of_stars,
 )
 from ._view import view
+from ._zarr_images import load_zarr, save_zarr
 
 __all__ = [
     "GOLDEN_ANGLE",
@@ -78,6 +79,7 @@ __all__ = [
     "load_image",
     "load_ismrmrd",
     "load_nifti",
+    "load_zarr",
     "low_rank_blocks",
     "motion_operator",
     "motion_sense",
@@ -101,6 +103,7 @@ __all__ = [
     "save_ismrmrd",
     "save_nifti",
     "save_png",
+    "save_zarr",
     "sense",
     "sense_operator",
     "shepp_logan",

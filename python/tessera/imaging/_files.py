@@ -24,10 +24,10 @@ def _names(path: str | os.PathLike[str]) -> tuple[pathlib.Path, pathlib.Path]:
 
 
 def files_of(path: str | os.PathLike[str]) -> list[str]:
-    """The files of an image by its name: two of a pair, whichever of them it names, and all of a folder."""
+    """The files of an image by its name: two of a pair, whichever of them it names, and all in a folder."""
     name = os.fspath(path)
     if os.path.isdir(name):
-        return [os.path.join(name, part) for part in sorted(os.listdir(name))]
+        return sorted(os.path.join(place, part) for place, _, parts in os.walk(name) for part in parts)
     if name.endswith((".cfl", ".hdr")):
         return [os.fspath(part) for part in _names(name)]
     return [name]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,15 @@ from ._beside import beside
 from ._dicom import load_dicom, pydicom_of, save_dicom
 from ._files import load_cfl, save_cfl
 from ._nifti import load_nifti, save_nifti
+from ._zarr_images import default_dims, directory_name, load_zarr, save_zarr
 
-ENDINGS = (".nii", ".nii.gz", ".npy", ".cfl", ".h5", ".hdf5", ".tessera", ".dcm")
+ENDINGS = (".nii", ".nii.gz", ".npy", ".cfl", ".h5", ".hdf5", ".zarr", ".tessera", ".dcm")
 IN_ROOM = (".nii", ".nii.gz", ".dcm")  # which say where their pixels lie
 
 
 def ending(path: str | os.PathLike[str]) -> str:
     """How the name of an image ends, one of ENDINGS; refused by name where it is none, or where a package lacks."""
-    name = os.fspath(path)
+    name = directory_name(path)
     found = [end for end in ENDINGS if name.endswith(end)]
     if not found:
         raise ArgumentError(f"image file {name!r}; expected a name that ends in {', '.join(ENDINGS)}")
@@ -42,19 +44,24 @@ def _h5py(name: str) -> Any:
     return h5py
 
 
-def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
+def save_image(
+    path: str | os.PathLike[str], image: Any, affine: Any = None, *, dims: Sequence[str] | None = None
+) -> None:
     """Writes an image (..., y, x): .nii and .nii.gz (of complex images the magnitudes, as viewers expect, and numbers
     of 64 bits in single precision; with the affine), .dcm (the same; a folder of that name where there are several
-    slices), .npy, .cfl, .h5 (a dataset "image") or .tessera, complex as it is.
+    slices), .npy, .cfl, .h5 (a dataset "image" with the affine), .zarr (:func:`save_zarr`) or .tessera, complex as it
+    is. ``dims`` are names of the axes, which .h5 and .zarr keep.
 
     >>> ts.imaging.save_image("image.npy", np.ones((4, 4), complex))
     >>> ts.imaging.load_image("image.npy").dtype
     dtype('complex128')
     """
-    name, x = os.fspath(path), np.asarray(image)
+    name, x = directory_name(path), np.asarray(image)
     kind = ending(name)
     if x.dtype.kind not in "biufc":
         raise ArgumentError(f"save_image: {name}: {x.dtype} of shape {x.shape}; expected numbers")
+    if dims is not None and len(dims) != x.ndim:
+        raise ArgumentError(f"save_image: {name}: dims {tuple(dims)} of an image of shape {x.shape}; expected {x.ndim}")
     if kind in (".nii", ".nii.gz"):
         real = np.abs(x) if x.dtype.kind == "c" else x
         kept = real.dtype.kind in "fiu" and real.dtype.itemsize <= 4 and real.dtype != np.float16
@@ -63,6 +70,8 @@ def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
         save_dicom(name, x, affine)
     elif kind == ".cfl":
         save_cfl(name, x)
+    elif kind == ".zarr":
+        save_zarr(name, x, affine, dims)
     elif kind == ".tessera":
         ts.save(name, {"image": ts.asarray(x)})
     else:
@@ -73,6 +82,8 @@ def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
             else:
                 with _h5py(name).File(part, "w") as file:
                     file["image"] = x
+                    for axis, label in enumerate(default_dims(x.ndim) if dims is None else dims):
+                        file["image"].dims[axis].label = label
                     if affine is not None:
                         file["image"].attrs["affine"] = np.asarray(affine)
 
@@ -84,10 +95,12 @@ def load_image(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     >>> ts.imaging.load_image("image.nii.gz").max()
     np.float32(2.0)
     """
-    name = os.fspath(path)
+    name = directory_name(path)
     kind = ending(name)
     if kind in (".nii", ".nii.gz"):
         return load_nifti(name)[0]
+    if kind == ".zarr":
+        return load_zarr(name)[0]
     if kind == ".dcm":
         return load_dicom(name)[0]
     if kind == ".cfl":

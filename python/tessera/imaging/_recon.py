@@ -32,6 +32,7 @@ from ._recipes import l1_wavelet, sense, tv
 from ._recon_folder import StageFolder
 from ._recon_options import TIMES, ReconOptions
 from ._recon_parts import at_time, cropped, encoding_of, gridded, read_array, read_json, write_array, write_json
+from ._zarr_images import directory_name
 
 _RECIPES: dict[str, Any] = {"sense": sense, "l1wavelet": l1_wavelet, "tv": tv, "lowrank": llr_dynamic}
 _SAVE_EVERY = 10  # iterations of a solver
@@ -52,7 +53,9 @@ def recon(scan: str | os.PathLike[str], output: str | os.PathLike[str], **option
             options[name] = os.fspath(options[name])
     if isinstance(options.get("device"), list | tuple):
         options["device"] = ",".join(map(str, options["device"]))
-    chosen = ReconOptions(os.fspath(scan), os.fspath(output), **options)
+    if options.get("maps") is not None:
+        options["maps"] = directory_name(options["maps"])
+    chosen = ReconOptions(os.fspath(scan), directory_name(output), **options)
     chosen.check()
     try:
         return _Recon(chosen).run()
@@ -93,7 +96,8 @@ class _Recon:
             with self._stage("write"):
                 image = self._assembled()
                 if self.first:
-                    save_image(self.options.output, self._with_depth(image), self._affine(raw))
+                    shown = self._with_depth(image)
+                    save_image(self.options.output, shown, self._affine(raw), dims=self._dims(shown.ndim))
                     save_png(self.options.preview or self.options.beside(".png"), preview(image))
         report = self._report(raw, image, resumed)
         if self.first:
@@ -348,6 +352,11 @@ class _Recon:
         """For files of images in the room the third axis from the end is depth: frames of one slice are not."""
         flat = len(self.shape) == 2 and self.outer and "slice" not in self.outer
         return image[..., None, :, :] if flat and ending(self.options.output) in IN_ROOM else image
+
+    def _dims(self, ndim: int) -> tuple[str, ...]:
+        """Names of the axes of the image that is written; one that stands in for depth is called so."""
+        inner = ("z", "y", "x")[3 - len(self.crop) :]
+        return (*self.outer, *(("z",) if ndim > len(self.outer) + len(inner) else ()), *inner)
 
     def _affine(self, raw: RawReader) -> npt.NDArray[Any]:
         """Of the pixels that are written; where there are slices, the third axis goes from one to the next."""

@@ -13,6 +13,8 @@ from typing import Any
 import tessera as ts
 
 from .. import ArgumentError, IoError
+from .._zarr import check_target
+from ._files import files_of
 from ._image_files import ENDINGS, ending
 from ._placing import bytes_of
 
@@ -111,30 +113,29 @@ class ReconOptions:
             ("--report", self.report or str(self.beside(".json"))),
         ]
         for what, path in written:
-            folder = what == "-o" and path.endswith(".dcm") and os.path.isdir(path)
+            if what == "-o" and path.endswith(".zarr"):
+                check_target(path, "recon")
+            folder = what == "-o" and path.endswith((".dcm", ".zarr")) and os.path.isdir(path)
             if os.path.exists(path) and not os.path.isfile(path) and not folder:
                 raise IoError(f"recon: {what} {path} is {'a folder' if os.path.isdir(path) else 'no file'}")
         seen: dict[str, str] = {}
         read = [("scan", self.scan), *([] if self.maps is None else [("--maps", self.maps)])]
         for number, (what, path) in enumerate([*read, *written, ("--checkpoint", str(self.folder()))]):
-            for part in _parts(path):
+            for part in sorted({path, *([] if what == "--checkpoint" else files_of(path))}):
                 real = os.path.realpath(part)
                 if number >= len(read) and real in seen:
                     raise ArgumentError(f"recon: {what} {path} would overwrite {seen[real]}; give it another name")
                 seen.setdefault(real, f"the {what}" if what == "scan" else f"what {what} names")
+        inside = os.path.realpath(self.output) + os.sep
+        for what, path in (*written[1:], ("--checkpoint", str(self.folder()))):
+            if os.path.realpath(path).startswith(inside):
+                raise ArgumentError(f"recon: {what} {path} lies in {self.output}, the image; give it another folder")
         for path, what in seen.items():
             if os.path.realpath(self.folder()) == os.path.dirname(path):
                 raise ArgumentError(f"recon: {what} lies in {self.folder()}, the folder of stages; give it another")
 
 
-def _parts(path: str) -> list[str]:
-    """The files of an image: two of a .cfl."""
-    base = path.removesuffix(".cfl").removesuffix(".hdr")
-    return [path] if base == path else [base + ".cfl", base + ".hdr"]
-
-
 def _state(path: str) -> list[list[int]]:
     """Sizes and times of what is read at a name, also where that is a folder or a pair: others after any change."""
-    files = sorted(Path(path).iterdir()) if os.path.isdir(path) else [Path(part) for part in _parts(path)]
-    states = [file.stat() for file in files if file.exists()]
+    states = [os.stat(part) for part in files_of(path) if os.path.exists(part)]
     return [[state.st_size, state.st_mtime_ns] for state in states]

@@ -16,6 +16,7 @@ from ._beside import beside
 from ._files import overwritten
 from ._image_files import load_image
 from ._pictures import grey
+from ._zarr_images import directory_name
 
 _MOST = 1 << 27  # pixels: what browsers open as one page
 
@@ -84,7 +85,7 @@ def view(image: Any, page: str | os.PathLike[str] | None = None) -> str:
     >>> ts.imaging.view("image.npy")
     'image.npy.html'
     """
-    name = os.fspath(image) if isinstance(image, str | os.PathLike) else None
+    name = directory_name(image) if isinstance(image, str | os.PathLike) else None
     if name is None and page is None:
         raise ArgumentError("view: an array without a name for its page; expected page=")
     target = os.fspath(page) if page is not None else f"{name}.html"
