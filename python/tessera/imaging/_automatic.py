@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,12 @@ def noise_level(kspace: Any, radius: Any) -> float:
         raise ArgumentError(f"noise_level: radii of shape {far.shape}; expected {data.shape[1:]}, of a coil's samples")
     finite("noise_level", kspace=data, radius=far)
     outer = data[:, far >= np.quantile(far, 0.75)]
-    coils, samples = outer.shape
-    least = float(np.linalg.eigvalsh(outer @ outer.conj().T / samples)[0])
-    # The least of several estimates is too small: the edge of Marchenko and Pastur's law says by how much.
-    edge = max(1 - math.sqrt(coils / samples), 0.5)
-    return math.sqrt(max(least, 0.0)) / edge
+    squares = []
+    for one, other in ((outer[:, ::2], outer[:, 1::2]), (outer[:, 1::2], outer[:, ::2])):
+        # The least of several estimates is too small: what one half of the samples chooses, the other measures.
+        least = np.linalg.eigh(one @ one.conj().T)[1][:, 0]
+        squares.append(float(np.mean(np.abs(least.conj() @ (other if other.size else one)) ** 2)))
+    return math.sqrt(sum(squares) / 2)
 
 
 def check_tellable(who: str, coils: int) -> None:
@@ -49,6 +50,35 @@ def check_tellable(who: str, coils: int) -> None:
             f'{who}: lamda "auto" of one coil, whose samples do not tell noise from the object; give noise, its root '
             "mean square in a sample, or a number as lamda"
         )
+
+
+def noise_size(who: str, noise: float | None, frames: Sequence[tuple[Any, Any, Any]]) -> float:
+    """The length that the noise of all samples has: that of ``noise`` in each, or of what the samples tell, the median
+    of frames. Each frame is its samples (coils, ...) as they were measured, where they are (None on a grid), and what
+    they are multiplied with."""
+    level = noise
+    if level is None:
+        level = float(np.median([_told_by(who, *frame) for frame in frames]))
+    return noise_length(who, level, sum(len(part) * float(np.sum(np.abs(f) ** 2)) for part, _, f in frames))
+
+
+def noise_length(who: str, level: Any, squares: float) -> float:
+    """The length of noise of this root mean square in samples whose factors have this sum of squares."""
+    try:
+        value = float(level)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise ArgumentError(f"{who}: noise {level!r}; expected its root mean square in a sample, not negative")
+    return value * math.sqrt(squares)
+
+
+def _told_by(who: str, samples: Any, locs: Any, factors: Any) -> float:
+    check_tellable(who, len(samples))
+    shape, seen = samples.shape[1:], np.abs(factors) > 0
+    axes = np.meshgrid(*[np.arange(n) / n - 0.5 for n in shape], indexing="ij", sparse=True)
+    squares: Any = sum(axis**2 for axis in axes) if locs is None else np.sum(np.asarray(locs) ** 2, -1)
+    return noise_level(samples[:, seen], np.broadcast_to(squares, shape)[seen])
 
 
 def by_discrepancy(residual: Callable[[float], float], start: float, target: float) -> float:
@@ -100,4 +130,18 @@ def chosen(
         last[0] = solve(value, last[0])
         return float(ts.sqrt(ts.sum(ts.abs2(A(last[0]) - data))))
 
-    return by_discrepancy(residual, start, size()) if start > 0 else 0.0
+    target = size()
+    return by_discrepancy(residual, start, target) if start > 0 else 0.0
+
+
+def damped(who: str, A: Any, data: Any, lamda: Any, size: Callable[[], float], **options: Any) -> tuple[Any, float]:
+    """Minimises |A x - y|^2 + lamda |x|^2 by CG; the result, and ``lamda`` as a number."""
+    first, start = A.H(data), 0.0
+
+    def solve(value: float, x0: Any, **more: Any) -> Any:
+        return ts.solve.cg(A.N if value == 0 else A.N + value * ts.Identity(), first, x0, **more)
+
+    if isinstance(lamda, str):
+        start = 0.01 * float(ts.sum(ts.abs2(A(first)))) / max(float(ts.sum(ts.abs2(first))), 1e-300)
+    value = chosen(who, lamda, start, size, lambda value, x0: solve(value, x0, **TRY).x, A, data)
+    return solve(value, None, **options), value

@@ -15,7 +15,7 @@ import tessera as ts
 
 from .. import ArgumentError
 from .._array_prox import lowered
-from ._automatic import TRY, check_tellable, chosen, noise_level
+from ._automatic import TRY, chosen, noise_size
 from ._recipes import Reconstruction, _factors, sense_operator
 
 _AT_ONCE = 256  # blocks that are in memory beside the frames
@@ -109,7 +109,7 @@ def llr_dynamic(
     known = [np.ones(sizes[1:]) if f is None else f for f in factors]
     y = ts.asarray(data * np.stack(known)[:, None].astype(data.real.dtype))
     first = A.H(y)
-    top = _largest_of_blocks(first.numpy(), block)
+    top = largest_of_blocks(first.numpy(), block)
     eigenvalue = ts.solve.power_method(A.N, shape=first.shape, dtype=first.dtype, rtol=1e-3, maxiter=50).eigenvalue
     step = 1 / max(1.05 * float(eigenvalue), 1e-300)
 
@@ -119,29 +119,15 @@ def llr_dynamic(
 
         return ts.solve.fista(A, y, prox, first * 0 if x0 is None else x0, step=step, **options)
 
-    def noise_size() -> float:
-        level = noise
-        if level is None:
-            check_tellable("llr_dynamic", sizes[0])
-            level = float(np.median([_frame_noise(data[t], each[t]["locs"], known[t]) for t in frames]))
-        return float(level * np.sqrt(sizes[0] * sum(float(np.sum(np.abs(f) ** 2)) for f in known)))
+    def size() -> float:
+        return noise_size("llr_dynamic", noise, [(data[t], each[t]["locs"], known[t]) for t in frames])
 
-    strength = chosen("llr_dynamic", lamda, 0.01 * top, noise_size, lambda value, x0: solve(value, x0, **TRY).x, A, y)
+    strength = chosen("llr_dynamic", lamda, 0.01 * top, size, lambda value, x0: solve(value, x0, **TRY).x, A, y)
     result = solve(strength, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
     return Reconstruction(result.x, A, result, strength)
 
 
-def _frame_noise(samples: Any, locs: Any, factors: Any) -> float:
-    shape = samples.shape[1:]
-    if locs is not None:
-        squares: Any = np.sum(np.asarray(locs) ** 2, -1)
-    else:
-        squares = sum(a**2 for a in np.meshgrid(*[np.arange(n) / n - 0.5 for n in shape], indexing="ij"))
-    seen = np.abs(factors) > 0
-    return noise_level(samples[:, seen], squares[seen])
-
-
-def _largest_of_blocks(frames: npt.NDArray[Any], block: int) -> float:
+def largest_of_blocks(frames: npt.NDArray[Any], block: int) -> float:
     """The largest singular value of a block: a penalty above it leaves nothing."""
     places: Sequence[Any] = list(itertools.product(*[_cuts(n, block, 0) for n in frames.shape[1:]]))
     blocks = [(slice(None), *place) for place in places]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from ._automatic import strength
 from ._finite import finite
 from ._measured import as_precise
 from ._recipes import _DIMS, _KDIMS
@@ -43,10 +44,9 @@ def joint_maps(
         raise ArgumentError(f"joint_maps: shape {sizes}; expected 2 or 3 sizes")
     if (locs is None) == (mask is None):
         raise ArgumentError("joint_maps: expected locs or a mask, one of them")
-    if order < 1 or order % 2 == 0 or iterations < 1 or not lamda >= 0:
-        raise ArgumentError(
-            f"joint_maps: order {order}, {iterations} iterations, lamda {lamda}; expected odd, at least 1, >= 0"
-        )
+    weight = strength("joint_maps", lamda)
+    if order < 1 or order % 2 == 0 or iterations < 1:
+        raise ArgumentError(f"joint_maps: order {order}, {iterations} iterations; expected odd, at least 1")
     samples = sizes if locs is None else np.shape(locs)[:-1]
     if data.shape[1:] != samples or data.ndim < 2:
         raise ArgumentError(f"joint_maps: k-space of shape {data.shape}; expected (coils, *{tuple(samples)})")
@@ -66,7 +66,7 @@ def joint_maps(
         weights = ts.Diagonal(root[None], ("C", "K"), broadcast_dims=("C",))
         encode = weights @ ts.NUFFT(points, sizes, ("K",), dims, batch_shape=("C",), wrap=True)
         y = ts.asarray(data.reshape(len(data), -1) * root)
-    return _alternated(encode, y, sizes, dims, order, iterations, lamda)
+    return _alternated(encode, y, sizes, dims, order, iterations, weight)
 
 
 def _alternated(

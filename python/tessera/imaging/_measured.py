@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples as recipes take them, in the place and the precision of the operator, and what most do with them."""
+"""Samples as recipes take them, in the place and the precision of the operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from ._placing import brought
-from ._recipes import Reconstruction
 
 
 def as_precise(values: Any, dtype: Any) -> npt.NDArray[Any]:
@@ -32,10 +31,3 @@ def measured(who: str, A: NamedLinop, kspace: Any, factors: Any, *, device: Any,
     if not bool(ts.all(ts.isfinite(data))):
         raise ArgumentError(f"{who}: samples of k-space are not finite")
     return data if factors is None else data * ts.asarray(as_precise(factors, data.dtype)).to(data.device)
-
-
-def least_squares(A: NamedLinop, data: ts.Array, lamda: float, **options: Any) -> Reconstruction:
-    """Minimises |A x - y|^2 + lamda |x|^2 by CG."""
-    normal = A.N if lamda == 0 else A.N + lamda * ts.Identity()
-    result: Any = ts.solve.cg(normal, A.H(data), **options)
-    return Reconstruction(result.x, A, result, lamda)

@@ -11,9 +11,9 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
-from ._automatic import strength
+from ._automatic import damped, noise_size
 from ._finite import finite
-from ._measured import as_precise, least_squares, measured
+from ._measured import as_precise, measured
 from ._placing import placed
 from ._recipes import Reconstruction, sense_operator
 
@@ -89,7 +89,8 @@ def motion_sense(
     angles: Sequence[float],
     shifts: Any,
     *,
-    lamda: float = 0.0,
+    lamda: float | str = 0.0,
+    noise: float | None = None,
     maxiter: int = 30,
     rtol: float = 1e-6,
     device: Any = None,
@@ -98,7 +99,7 @@ def motion_sense(
     checkpoint: Any = None,
 ) -> Reconstruction:
     """The image of an object that moved between shots: minimises |A x - y|^2 + lamda |x|^2 by CG, A as
-    :func:`motion_operator` makes it of motions that are known.
+    :func:`motion_operator` makes it of motions that are known. ``lamda`` and ``noise`` are those of :func:`sense`.
 
     >>> maps, truth = ts.imaging.Coils(6).maps((16, 16)), ts.imaging.shepp_logan().image((16, 16))
     >>> masks = np.stack([np.arange(16)[:, None] % 2 == i + np.zeros(16) for i in range(2)])
@@ -111,4 +112,10 @@ def motion_sense(
     taken = np.sum(np.asarray(masks), 0)
     data = measured("motion_sense", A, kspace, taken, device=device, budget=budget)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    return least_squares(A, data, strength("motion_sense", lamda), **options)
+
+    def size() -> float:
+        samples = ts.asarray(kspace).to("cpu").numpy()
+        return noise_size("motion_sense", noise, [(samples, None, taken)])
+
+    result, value = damped("motion_sense", A, data, lamda, size, **options)
+    return Reconstruction(result.x, A, result, value)

@@ -11,9 +11,9 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
-from ._automatic import strength
+from ._automatic import damped, noise_size
 from ._finite import finite
-from ._measured import least_squares, measured
+from ._measured import measured
 from ._placing import placed
 from ._recipes import Reconstruction
 
@@ -62,7 +62,8 @@ def multislice(
     *,
     shifts: Sequence[float] | None = None,
     mask: Any = None,
-    lamda: float = 0.0,
+    lamda: float | str = 0.0,
+    noise: float | None = None,
     maxiter: int = 50,
     rtol: float = 1e-6,
     device: Any = None,
@@ -71,7 +72,7 @@ def multislice(
     checkpoint: Any = None,
 ) -> Reconstruction:
     """Slices (S, Ny, Nx) from one k-space (coils, Ky, Kx): minimises |A x - y|^2 + lamda |x|^2 by CG, A as
-    :func:`multislice_operator` makes it.
+    :func:`multislice_operator` makes it. ``lamda`` and ``noise`` are those of :func:`sense`.
 
     >>> maps = ts.imaging.Coils(8).maps((16, 16))
     >>> maps = np.stack([maps, np.roll(maps, 1, 0)])
@@ -84,4 +85,11 @@ def multislice(
     A = multislice_operator(maps, shifts=shifts, mask=mask, device=device, budget=budget)
     data = measured("multislice", A, kspace, mask, device=device, budget=budget)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    return least_squares(A, data, strength("multislice", lamda), **options)
+
+    def size() -> float:
+        factors = np.ones(tuple(data.shape[1:])) if mask is None else np.asarray(mask)
+        samples = ts.asarray(kspace).to("cpu").numpy()
+        return noise_size("multislice", noise, [(samples, None, factors)])
+
+    result, value = damped("multislice", A, data, lamda, size, **options)
+    return Reconstruction(result.x, A, result, value)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
-from ._automatic import TRY, check_tellable, chosen, noise_level
+from ._automatic import TRY, chosen, damped, noise_size
 from ._finite import finite
 from ._placing import brought, placed
 
@@ -147,17 +147,8 @@ class _Problem:
 
     def noise_size(self) -> float:
         """The length that the noise of all samples has."""
-        shape = tuple(self.data.shape[1:])
-        factors = np.ones(shape) if self.factors is None else np.abs(self.factors)
-        noise = self.noise
-        if noise is None:
-            check_tellable(self.who, len(self.raw))
-            locs = self.encoding["locs"]
-            axes = np.meshgrid(*[np.arange(n) / n - 0.5 for n in shape], indexing="ij", sparse=True)
-            squares = np.sum(np.asarray(locs) ** 2, -1) if locs is not None else sum(axis**2 for axis in axes)
-            seen = factors > 0
-            noise = noise_level(self.raw.numpy()[:, seen], np.broadcast_to(squares, shape)[seen])
-        return float(noise * np.sqrt(len(self.data) * np.sum(factors**2)))
+        factors = np.ones(tuple(self.data.shape[1:])) if self.factors is None else self.factors
+        return noise_size(self.who, self.noise, [(self.raw.to("cpu").numpy(), self.encoding["locs"], factors)])
 
     def choose(self, lamda: Any, start: float, solve: Any) -> float:
         return chosen(self.who, lamda, start, self.noise_size, solve, self.A, self.data)
@@ -201,17 +192,9 @@ def sense(
     """
     encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=ranks)
     problem = _Problem("sense", kspace, maps, noise, encoding)
-    A, first = problem.A, problem.A.H(problem.data)
-
-    def solve(value: float, x0: Any, **options: Any) -> Any:
-        return ts.solve.cg(A.N if value == 0 else A.N + value * ts.Identity(), first, x0, **options)
-
-    start = 0.0
-    if lamda == "auto":
-        start = 0.01 * float(ts.sum(ts.abs2(A(first)))) / max(float(ts.sum(ts.abs2(first))), 1e-300)
-    strength = problem.choose(lamda, start, lambda value, x0: solve(value, x0, **TRY).x)
-    result = solve(strength, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    return Reconstruction(result.x, A, result, strength)
+    options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    result, strength = damped("sense", problem.A, problem.data, lamda, problem.noise_size, **options)
+    return Reconstruction(result.x, problem.A, result, strength)
 
 
 def l1_wavelet(

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
-from ._automatic import strength
+from ._automatic import TRY, chosen, damped, noise_size, strength
+from ._dynamic import largest_of_blocks
 from ._finite import finite
-from ._measured import as_precise, least_squares, measured
+from ._measured import as_precise, measured
 from ._placing import placed
 from ._recipes import Reconstruction, sense_operator
 
@@ -84,10 +85,11 @@ def subspace(
     maps: Any,
     basis: Any,
     *,
-    lamda: float = 0.0,
+    lamda: float | str = 0.0,
     locs: Any = None,
     mask: Any = None,
     block: int | None = 8,
+    noise: float | None = None,
     maxiter: int = 50,
     rtol: float = 1e-5,
     seed: int = 0,
@@ -98,7 +100,8 @@ def subspace(
 ) -> Reconstruction:
     """Images of coefficients (B, *shape) from samples (times, coils, ...): minimises |A x - y|^2 / 2 + lamda times the
     nuclear norms of blocks of ``block`` pixels, at random places, by FISTA; with ``lamda`` 0 |A x - y|^2 by CG.
-    ``np.tensordot(basis, image, 1)`` are the images at all times.
+    ``np.tensordot(basis, image, 1)`` are the images at all times. ``lamda="auto"`` and ``noise`` are those of
+    :func:`sense`.
 
     >>> maps, truth = ts.imaging.Coils(6).maps((16, 16)), ts.imaging.shepp_logan().image((16, 16))
     >>> basis = ts.imaging.subspace_basis(np.exp(-np.arange(6)[:, None] / np.linspace(2, 9, 20)), 2)
@@ -111,9 +114,25 @@ def subspace(
     """
     A = subspace_operator(maps, basis, locs=locs, mask=mask, device=device, budget=budget)
     taken = None if mask is None else np.asarray(mask)[:, None]
-    data, weight = measured("subspace", A, kspace, taken, device=device, budget=budget), strength("subspace", lamda)
+    data = measured("subspace", A, kspace, taken, device=device, budget=budget)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    if weight == 0:
-        return least_squares(A, data, weight, **options)
-    result = ts.solve.fista(A, data, ts.solve.prox.low_rank(weight, block, seed=seed), **options)
-    return Reconstruction(result.x, A, result, weight)
+
+    def size() -> float:
+        samples, ones = ts.asarray(kspace).to("cpu").numpy(), np.ones(tuple(data.shape[2:]))
+        each = [(part, None if locs is None else np.asarray(locs)[t], ones) for t, part in enumerate(samples)]
+        if mask is not None:
+            each = [(part, None, one) for part, one in zip(samples, np.asarray(mask), strict=True)]
+        return noise_size("subspace", noise, each)
+
+    if not isinstance(lamda, str) and strength("subspace", lamda) == 0:
+        result, value = damped("subspace", A, data, lamda, size, **options)
+        return Reconstruction(result.x, A, result, value)
+
+    def solve(value: float, x0: Any, **more: Any) -> Any:
+        return ts.solve.fista(A, data, ts.solve.prox.low_rank(value, block, seed=seed), x0, **more)
+
+    first = A.H(data).to("cpu").numpy() if isinstance(lamda, str) else np.zeros((1, 1))
+    start = 0.01 * largest_of_blocks(first, block or max(first.shape))
+    value = chosen("subspace", lamda, start, size, lambda value, x0: solve(value, x0, **TRY).x, A, data)
+    result = solve(value, None, **options)
+    return Reconstruction(result.x, A, result, value)

@@ -10,7 +10,7 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
-from ._automatic import strength
+from ._automatic import TRY, strength
 from ._recipes import Reconstruction, _Problem
 
 
@@ -23,8 +23,9 @@ def tgv_terms(A: NamedLinop, lamda: float, ratio: float = 2.0) -> tuple[list[Nam
     >>> [str(K.oshape) for K in operators], len(maps)
     (['(Ny, Nx)', '(D, Ny1, Nx1)', '(D2, D1, Ny1, Nx1)'], 3)
     """
-    if not (lamda >= 0 and ratio > 0):
-        raise ArgumentError(f"tgv_terms: lamda {lamda}, ratio {ratio}; expected >= 0 and > 0")
+    weight = strength("tgv_terms", lamda)
+    if not ratio > 0:
+        raise ArgumentError(f"tgv_terms: ratio {ratio}; expected a number > 0")
     dims = tuple(str(dim) for dim in A.ishape)
     n = len(dims)
     whole = ("P", *dims)
@@ -45,7 +46,7 @@ def tgv_terms(A: NamedLinop, lamda: float, ratio: float = 2.0) -> tuple[list[Nam
     )
     strain = symmetric @ jacobian.rename({"D1": "D3"})
     prox = ts.solve.prox
-    maps = [None, prox.group(lamda, axes=0), prox.group(ratio * lamda, axes=(0, 1))]
+    maps = [None, prox.group(weight, axes=0), prox.group(ratio * weight, axes=(0, 1))]
     return [A @ image, gradient - same @ field, strain], maps
 
 
@@ -53,11 +54,12 @@ def tgv(
     kspace: Any,
     maps: Any,
     *,
-    lamda: float,
+    lamda: float | str,
     ratio: float = 2.0,
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
+    noise: float | None = None,
     maxiter: int = 300,
     rtol: float = 1e-5,
     device: Any = None,
@@ -76,13 +78,23 @@ def tgv(
     True
     """
     encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=False)
-    problem = _Problem("tgv", kspace, maps, None, encoding)
-    weight = strength("tgv", lamda)
-    operators, prox = tgv_terms(problem.A, weight, ratio)
-    place = str(problem.data.device)
-    if place != "cpu":  # the matrices of the terms live where the images do
-        operators = [K.to(place) for K in operators]
-    data = [problem.data, None, None]
-    options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    result = ts.solve.pdhg(operators, data, prox, **options)
-    return Reconstruction(result.x[0], problem.A, result, weight)
+    problem = _Problem("tgv", kspace, maps, noise, encoding)
+    A, data = problem.A, [problem.data, None, None]
+
+    def solve(value: float, x0: Any, **options: Any) -> Any:
+        operators, prox = tgv_terms(A, value, ratio)
+        place = str(problem.data.device)
+        if place != "cpu":  # the matrices of the terms live where the images do
+            operators = [K.to(place) for K in operators]
+        return ts.solve.pdhg(operators, data, prox, x0=x0, **options)
+
+    last: list[Any] = [None]
+
+    def tried(value: float, _: Any) -> Any:
+        last[0] = solve(value, last[0], **{**TRY, "maxiter": 5 * TRY["maxiter"]}).x
+        return last[0][0]
+
+    start = 0.01 * float(ts.max(ts.abs(A.H(problem.data)))) if isinstance(lamda, str) else 0.0
+    value = problem.choose(lamda, start, tried)
+    result = solve(value, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    return Reconstruction(result.x[0], A, result, value)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop, RayTransform
-from ._automatic import strength
+from ._automatic import TRY, chosen, noise_length
 from ._recipes import Reconstruction
 
 _Floats = npt.NDArray[np.float64]
@@ -330,15 +331,18 @@ def tv_ct(
     data: Any,
     A: NamedLinop,
     *,
-    lamda: float,
+    lamda: float | str,
     rho: float | None = None,
+    noise: float | None = None,
     maxiter: int = 50,
     rtol: float = 1e-6,
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Reconstruction:
     """Minimises |A x - y|^2 / 2 + lamda TV(x), the isotropic total variation, by ADMM, for images or volumes without a
-    batch. ``rho`` balances its two halves, by default the mean of the diagonal of A^H A.
+    batch. ``rho`` balances its two halves, by default the mean of the diagonal of A^H A. ``lamda="auto"`` leaves a
+    residual of the size of the noise: ``noise`` is its root mean square in a ray, by default what differences of
+    neighbouring cells tell, in which an object is small but for its edges.
 
     >>> A = ts.ParallelBeam(np.linspace(0, np.pi, 15, endpoint=False), (32, 32), 47, batch_shape=())
     >>> truth = ts.imaging.shepp_logan().image((32, 32))
@@ -346,7 +350,7 @@ def tv_ct(
     >>> ts.imaging.nrmse(found.image, truth) < 0.15
     True
     """
-    y, weight = _checked("tv_ct", data, A), strength("tv_ct", lamda)
+    y = _checked("tv_ct", data, A)
     if any(str(d) == "..." for d in A.ishape):
         raise ArgumentError(f"tv_ct: an operator of {A.ishape}; expected named dims alone (batch_shape=())")
     gradient = ts.Gradient(A.ishape, A.ishape, edge="replicate")
@@ -354,15 +358,28 @@ def tv_ct(
         shape = tuple(A.size(d) or 1 for d in A.ishape)
         ones = ts.ones(shape, dtype=y.dtype, device=y.device)
         rho = float(ts.sum(A.N(ones))) / ones.size / max(shape) or 1.0
-    result = ts.solve.admm(
-        A,
-        y,
-        ts.solve.prox.group(weight, axes=0),
-        G=gradient,
-        rho=rho,
-        rtol=rtol,
-        maxiter=maxiter,
-        progress=progress,
-        checkpoint=checkpoint,
-    )
-    return Reconstruction(result.x, A, result, weight)
+
+    def solve(value: float, x0: Any, **options: Any) -> Any:
+        return ts.solve.admm(A, y, ts.solve.prox.group(value, axes=0), x0, G=gradient, rho=rho, **options)
+
+    def size() -> float:
+        return noise_length("tv_ct", _ray_noise(y.to("cpu").numpy()) if noise is None else noise, y.size)
+
+    start = 0.01 * float(ts.max(ts.abs(A.H(y)))) if isinstance(lamda, str) else 0.0
+    value = chosen("tv_ct", lamda, start, size, lambda value, x0: solve(value, x0, **TRY).x, A, y)
+    result = solve(value, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    return Reconstruction(result.x, A, result, value)
+
+
+def _ray_noise(data: npt.NDArray[Any]) -> float:
+    """The root mean square of the noise of a ray, by the median of third differences along the cells: projections are
+    smooth but at few places."""
+    if data.shape[-1] < 8:
+        raise ArgumentError(
+            f'tv_ct: lamda "auto" of {data.shape[-1]} cells, too few to tell noise from the object; give noise, its '
+            "root mean square in a ray, or a number as lamda"
+        )
+    rough = np.abs(np.diff(data, 3, axis=-1)) / math.sqrt(20)
+    # The median of |z| beside its root mean square: of one normal number, or of a complex one.
+    share = math.sqrt(math.log(2)) if data.dtype.kind == "c" else 0.674490
+    return float(np.median(rough)) / share
