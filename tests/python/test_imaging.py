@@ -280,11 +280,11 @@ def test_the_power_method_leaves_what_is_near_to_a_decomposition(rng):
     values[:10, -2] = values[:10, -1] * (1 - 1e-3)  # would take thousands of steps
     values[10:13] = 0
     matrices = (turn * values[:, None]) @ turn.conj().transpose(0, 2, 1)
-    w, v = _maps._strongest(matrices, 1, 0.0)
+    w, v = _maps.strongest(matrices, 1, 0.0)
     np.testing.assert_allclose(w[:, 0], values[:, -1], atol=1e-9)
     residual = matrices @ v - w[:, None] * v
     assert np.abs(residual).max() < 1e-4 and np.isfinite(v).all()
-    w, v = _maps._strongest(matrices[10:14], 1, 5.0)
+    w, v = _maps.strongest(matrices[10:14], 1, 5.0)
     assert not w.any() and not v.any()  # none of them can be as large
 
 

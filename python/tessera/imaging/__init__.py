@@ -14,13 +14,14 @@ from ._combining import adaptive_combine, compress_coils_geometrically
 from ._delays import delayed, gradient_delays
 from ._dicom import load_dicom, save_dicom
 from ._dynamic import llr_dynamic, low_rank_blocks
+from ._espirit import espirit
 from ._files import load_cfl, save_cfl
 from ._grappa import grappa
 from ._image_files import load_image, save_image
 from ._ismrmrd import Scan, load_ismrmrd
 from ._ismrmrd_write import save_ismrmrd
 from ._joint_maps import joint_maps
-from ._maps import adaptive_maps, espirit
+from ._maps import adaptive_maps
 from ._metrics import nrmse, psnr, ssim
 from ._motion import motion_operator, motion_sense, rigid
 from ._multislice import multislice, multislice_operator

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
-from ._maps import ENOUGH, espirit
+from ._espirit import ENOUGH, maps_of_centre
 
 _ITERATIONS = 15
 
@@ -89,8 +89,9 @@ class Calibration:
         images = ts.solve.cg(W.N, W.H(weights(ts.asarray(samples))), maxiter=_ITERATIONS, rtol=1e-3).x
         return np.asarray(ts.FFT(len(widths), ("C",), centered=True)(images))
 
-    def maps(self, *, kernel: int = 6, crop: float = 0.0) -> npt.NDArray[Any]:
-        """ESPIRiT's maps (coils, *shape) of the centre; pixels with eigenvalues below ``crop`` are zero.
+    def maps(self, *, kernel: int = 6, crop: float = 0.0, budget: Any = None) -> npt.NDArray[Any]:
+        """ESPIRiT's maps (coils, *shape) of the centre; pixels with eigenvalues below ``crop`` are zero. ``budget`` is
+        that of :func:`espirit`.
 
         >>> gathered = ts.imaging.Calibration((8, 8), width=4)
         >>> gathered.add(np.random.default_rng(0).standard_normal((2, 8, 8)))
@@ -98,7 +99,5 @@ class Calibration:
         (2, 8, 8)
         """
         centre = self.centre()
-        whole = np.zeros((len(centre), *self.shape), np.result_type(centre.dtype, np.complex64))
-        at = (slice(None), *centre_of(self.shape, self.width))
-        whole[at] = centre
-        return espirit(whole, calibration=self.width, kernel=kernel, crop=crop)
+        kernels = [min(kernel, n) for n in centre.shape[1:]]
+        return maps_of_centre(centre, self.shape, kernels=kernels, crop=crop, budget=budget)

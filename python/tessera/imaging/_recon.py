@@ -235,7 +235,7 @@ class _Recon:
                 at = {"slice": slice_} if "slice" in self.outer else {}
                 frames = ({**dict(zip(times, place, strict=True)), **at} for place in places)
                 parts = (self._read(raw, mixing, frame, calibration=True) for frame in frames)
-                maps = self._gathered(parts).maps()
+                maps = self._gathered(parts).maps(budget=self.options.budget)
             else:
                 maps = np.tensordot(mixing, given, 1)
             if self.first:
