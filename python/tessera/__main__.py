@@ -48,6 +48,8 @@ def _recon_parser(recon: argparse.ArgumentParser) -> None:
     recon.add_argument("--budget", help="bytes that arrays may hold, for example 4GiB: coils are taken in tiles")
     recon.add_argument("--checkpoint", help="a folder for stages, kept; by default OUTPUT.part, removed at the end")
     recon.add_argument("--maps", help="sensitivities (coils, *shape) in a file; by default ESPIRiT of the centre")
+    recon.add_argument("--field-map", help="by how many hertz each pixel turns, as a file of images")
+    recon.add_argument("--sample-time", type=float, help="seconds of a sample, for a field map; by default the scan's")
     recon.add_argument("--coils", type=int, help="compress to so many coils")
     recon.add_argument("--calibration", type=int, default=24, help="width of the centre that maps are learned from")
     recon.add_argument("--iterations", type=int, default=30, help="of the solver, at most")

@@ -65,6 +65,8 @@ def llr_dynamic(
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
+    field_map: Any = None,
+    times: Any = None,
     block: int = 8,
     noise: float | None = None,
     maxiter: int = 30,
@@ -77,7 +79,7 @@ def llr_dynamic(
 ) -> Reconstruction:
     """Frames (time, *shape) of samples (time, coils, ...): minimises |A x - y|^2 / 2 + lamda times the nuclear norms of
     all blocks of ``block`` pixels over time, by FISTA. ``locs``, ``mask`` and ``weights`` have an axis for time in
-    front; other arguments are those of :func:`sense`.
+    front; other arguments are those of :func:`sense`, one field map and the times within a readout for all frames.
 
     >>> maps, truth = ts.imaging.Coils(6).maps((16, 16)), ts.imaging.shepp_logan().image((16, 16))
     >>> masks = np.stack([ts.imaging.poisson_disc((16, 16), 2, calibration=6, seed=i) for i in range(4)])
@@ -94,7 +96,7 @@ def llr_dynamic(
     for name, value in given.items():
         if value is not None and len(value) != len(data):
             raise ArgumentError(f"llr_dynamic: {name} of {len(value)} frames beside samples of {len(data)}")
-    where: dict[str, Any] = dict(device=device, budget=budget, ranks=ranks)
+    where: dict[str, Any] = dict(field_map=field_map, times=times, device=device, budget=budget, ranks=ranks)
     frames = range(len(data))
     each: list[dict[str, Any]] = [{k: None if v is None else v[t] for k, v in given.items()} for t in frames]
     parts = [sense_operator(maps, **one, **where) for one in each]

@@ -250,6 +250,33 @@ class RawReader:
         told = all(math.isfinite(time) and time > 0 for time in (own, image))
         return np.float32(math.sqrt(own / image) if told else 1)
 
+    def sample_times(self, step: float | None = None) -> npt.NDArray[np.float64]:
+        """When the samples of a readout are taken, in seconds from its centre: ``step`` apart, by default as the file
+        tells. They are those of all readouts, or the file is refused."""
+        heads = self.heads[self.image]
+        names = ("sample_time_us", *(() if self.cartesian else ("center_sample", "discard_pre")))
+        for name in names:
+            wrong = np.flatnonzero(heads[name] != heads[name][0])
+            if wrong.size:
+                told = f"has {name} {heads[name][wrong[0]]}, the first {heads[name][0]}"
+                raise self._fail(int(self.image[wrong[0]]), f"{told}; a field map needs the same times in all readouts")
+        backwards = np.flatnonzero(heads["flags"] & np.uint64(REVERSE))
+        if backwards.size:
+            raise self._fail(int(self.image[backwards[0]]), "runs backwards; a field map needs the same times in all")
+        own = 1e-6 * float(heads["sample_time_us"][0])
+        seconds = own if step is None else step
+        if not (math.isfinite(seconds) and seconds > 0):
+            raise IoError(
+                f"load_ismrmrd: {self.path}: sample_time_us {own * 1e6:g} does not tell the time of a sample, which a "
+                "field map needs; give it as --sample-time"
+            )
+        if self.cartesian:
+            nx = self.encoding.matrix[2]
+            return (np.arange(nx) - nx // 2) * seconds
+        first = heads[0]
+        samples = int(first["number_of_samples"]) - int(first["discard_pre"]) - int(first["discard_post"])
+        return (np.arange(samples) - (int(first["center_sample"]) - int(first["discard_pre"]))) * seconds
+
     def affine(self, only: Mapping[str, int]) -> npt.NDArray[np.float64]:
         """Where the pixels of a part of the file are in the room."""
         return affine_of(self.heads[self._chosen(only)[0]], self.encoding)

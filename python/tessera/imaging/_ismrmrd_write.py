@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 from typing import Any
@@ -26,11 +27,13 @@ def save_ismrmrd(
     shape: Any = None,
     trajectory: str = "radial",
     noise: Any = None,
+    sample_time: float = 0.0,
     dataset: str = "dataset",
 ) -> None:
     """Writes a raw file: Cartesian ``kspace`` (coils, *shape), or samples (coils, readouts, samples) along ``locs``
     (readouts, samples, ndim) of an image of ``shape``, or several repetitions of these, (repetitions, coils, readouts,
     samples) along (repetitions, readouts, samples, ndim); ``noise`` (coils, samples) as a noise scan in front.
+    ``sample_time`` is the time of a sample, in seconds.
 
     >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((2, 6, 4)), noise=np.ones((2, 100)))
     >>> ts.imaging.load_ismrmrd("scan.h5").noise.shape
@@ -67,19 +70,21 @@ def save_ismrmrd(
             )
     depth, height, width = [1, *sizes] if len(sizes) == 2 else sizes
     matrix = (depth, height, width)
-    h5py, records = h5py_of(), []
+    if not (math.isfinite(sample_time) and sample_time >= 0):
+        raise ArgumentError(f"save_ismrmrd: sample_time {sample_time}; expected seconds, not negative")
+    h5py, records, time = h5py_of(), [], 1e6 * sample_time
     if silent is not None:
-        records.append(_record(silent, None, flags=NOISE))
+        records.append(_record(silent, None, time, flags=NOISE))
     if points is None:
         lines = data.reshape(len(data), *matrix)
         for z in range(matrix[0]):
             for y in range(matrix[1]):
-                records.append(_record(lines[:, z, y], None, steps=(y, z), centre=matrix[2] // 2))
+                records.append(_record(lines[:, z, y], None, time, steps=(y, z), centre=matrix[2] // 2))
     else:
         frames = data.reshape(-1, *data.shape[-3:])
         for t, along in enumerate(points.reshape(-1, *points.shape[-3:])):
             for r in range(len(along)):
-                records.append(_record(frames[t, :, r], along[r, :, ::-1], steps=(r, 0), repetition=t))
+                records.append(_record(frames[t, :, r], along[r, :, ::-1], time, steps=(r, 0), repetition=t))
     floats = h5py.vlen_dtype(np.dtype("<f4"))
     kind = np.dtype([("head", HEAD), ("traj", floats), ("data", floats)])
     text = write_header("cartesian" if points is None else trajectory, matrix, coils, len(records))
@@ -117,6 +122,7 @@ def _sizes(shape: Any) -> list[int]:
 def _record(
     values: npt.NDArray[np.complex64],
     points: npt.NDArray[Any] | None,
+    time: float,
     *,
     steps: tuple[int, int] = (0, 0),
     repetition: int = 0,
@@ -128,6 +134,7 @@ def _record(
     head["active_channels"] = head["available_channels"] = values.shape[0]
     head["number_of_samples"] = values.shape[1]
     head["center_sample"] = values.shape[1] // 2 if centre is None else centre
+    head["sample_time_us"] = time
     head["trajectory_dimensions"] = 0 if points is None else points.shape[1]
     head["idx"][COUNTERS[0]], head["idx"][COUNTERS[1]] = steps
     head["idx"]["repetition"] = repetition

@@ -14,6 +14,7 @@ import tessera as ts
 from .. import ArgumentError, NamedLinop
 from ._automatic import TRY, chosen, damped, noise_size
 from ._finite import finite
+from ._off_resonance import turning
 from ._placing import brought, placed
 
 _DIMS = {2: ("Ny", "Nx"), 3: ("Nz", "Ny", "Nx")}
@@ -52,6 +53,8 @@ def sense_operator(
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
+    field_map: Any = None,
+    times: Any = None,
     toeplitz: bool = True,
     tol: float = 1e-4,
     device: Any = None,
@@ -60,6 +63,8 @@ def sense_operator(
 ) -> NamedLinop:
     """From an image to the k-space of all coils: ``maps`` (coils, *shape), then a NUFFT at ``locs`` (..., ndim), or a
     centred FFT with a ``mask`` of ``shape``. ``weights`` multiply the data (the root of a density compensation).
+    Where the main field is not even, ``field_map`` tells by how many hertz each pixel turns, an array of ``shape`` or a
+    file of images, and ``times`` when samples are taken, in seconds, of the shape of the samples or of its last axes.
     ``toeplitz`` and ``tol`` are those of ``ts.NUFFT``; ``device`` is where the operator lives, a list of devices shares
     the coils out; with ``budget`` bytes on each it works on as many coils at a time as they allow, and with ``ranks``
     the coils are shared out among the ranks of mpirun, each of which makes the same call.
@@ -93,6 +98,8 @@ def sense_operator(
         kdims, samples = ("R", "K")[3 - points.ndim :], points.shape[:-1]
         encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol, wrap=True)
     dtype = np.result_type(sensitivities.dtype, np.complex64)
+    if field_map is not None or times is not None:
+        encode = turning(locs, shape, kdims, dims, field_map, times, dtype=dtype, tol=tol)
     kept = _factors(mask, weights, samples)
     chain = encode @ coils
     if kept is not None:  # in the precision of the maps: a mask does not make single data double
@@ -167,6 +174,8 @@ def sense(
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
+    field_map: Any = None,
+    times: Any = None,
     lamda: float | str = 0.0,
     noise: float | None = None,
     maxiter: int = 30,
@@ -190,7 +199,8 @@ def sense(
     >>> ts.imaging.nrmse(found.image, truth) < 1e-5
     True
     """
-    encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=ranks)
+    encoding = dict(locs=locs, mask=mask, weights=weights, field_map=field_map, times=times)
+    encoding |= dict(device=device, budget=budget, ranks=ranks)
     problem = _Problem("sense", kspace, maps, noise, encoding)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
     result, strength = damped("sense", problem.A, problem.data, lamda, problem.noise_size, **options)
@@ -205,6 +215,8 @@ def l1_wavelet(
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
+    field_map: Any = None,
+    times: Any = None,
     wavelet: str = "db4",
     seed: int | None = 0,
     noise: float | None = None,
@@ -230,7 +242,8 @@ def l1_wavelet(
     >>> ts.imaging.nrmse(found.image, truth) < 0.05
     True
     """
-    encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=ranks)
+    encoding = dict(locs=locs, mask=mask, weights=weights, field_map=field_map, times=times)
+    encoding |= dict(device=device, budget=budget, ranks=ranks)
     problem = _Problem("l1_wavelet", kspace, maps, noise, encoding)
     W, A, zero = ts.Wavelet(problem.A.ishape, wavelet), problem.A, problem.A.H(problem.data)
     step = 1 / max(problem.largest_eigenvalue(zero), 1e-300)
@@ -258,6 +271,8 @@ def tv(
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
+    field_map: Any = None,
+    times: Any = None,
     rho: float | None = None,
     inner: int | None = None,
     noise: float | None = None,
@@ -283,7 +298,8 @@ def tv(
     >>> ts.imaging.nrmse(found.image, truth) < 0.05
     True
     """
-    encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=ranks)
+    encoding = dict(locs=locs, mask=mask, weights=weights, field_map=field_map, times=times)
+    encoding |= dict(device=device, budget=budget, ranks=ranks)
     problem = _Problem("tv", kspace, maps, noise, encoding)
     A = problem.A
     differences = ts.Gradient(A.ishape, A.ishape, edge="replicate")

@@ -27,6 +27,7 @@ from ._dicom import check_dicom_target
 from ._dynamic import llr_dynamic
 from ._image_files import IN_ROOM, ending, load_image, save_image
 from ._ismrmrd import RawReader, Scan, open_raw
+from ._off_resonance import hertz
 from ._pictures import preview, save_png
 from ._recipes import l1_wavelet, sense, tv
 from ._recon_folder import StageFolder
@@ -48,13 +49,11 @@ def recon(scan: str | os.PathLike[str], output: str | os.PathLike[str], **option
     >>> [stage["name"] for stage in report["stages"]]
     ['check', 'maps', 'images', 'write']
     """
-    for name in ("maps", "checkpoint", "report", "preview"):
+    for name in ("maps", "field_map", "checkpoint", "report", "preview"):
         if options.get(name) is not None:
-            options[name] = os.fspath(options[name])
+            options[name] = directory_name(options[name])
     if isinstance(options.get("device"), list | tuple):
         options["device"] = ",".join(map(str, options["device"]))
-    if options.get("maps") is not None:
-        options["maps"] = directory_name(options["maps"])
     chosen = ReconOptions(os.fspath(scan), directory_name(output), **options)
     chosen.check()
     try:
@@ -72,6 +71,8 @@ class _Recon:
         self.stages: list[dict[str, Any]] = []
         self.images: list[dict[str, Any]] = []
         self.about: dict[str, Any] = {}
+        self.field: npt.NDArray[Any] | None = None  # in hertz, of each slice where there are several
+        self.times: npt.NDArray[Any] | None = None  # of the samples of a readout
         self.begun = time.perf_counter()
 
     def run(self) -> dict[str, Any]:
@@ -156,6 +157,9 @@ class _Recon:
                 )
             if not np.isfinite(given).all():
                 raise ArgumentError(f"recon: --maps {options.maps} has values that are not finite")
+        if options.field_map is not None:
+            self.field = hertz("recon: --field-map", options.field_map, self.shape, outer.get("slice", 1))
+            self.times = raw.sample_times(options.sample_time)
         joint = times if options.method == "lowrank" else []
         if raw.left_out:
             self._say(f"{raw.left_out} acquisitions of another encoding than the first are left out")
@@ -246,6 +250,13 @@ class _Recon:
         coils = raw.coils if self.options.coils is None else self.options.coils
         return read_array(self._maps_file(frame.get("slice", 0)), (coils, *self.shape))
 
+    def _field_of(self, frame: dict[str, int]) -> dict[str, Any]:
+        """The field map of a slice, and when samples are taken."""
+        if self.field is None:
+            return {}
+        many = self.outer.get("slice", 1) > 1
+        return {"field_map": self.field[frame["slice"]] if many else self.field, "times": self.times}
+
     def _frame_file(self, frame: dict[str, int]) -> Path:
         return self.work / ("image" + "".join(f"_{name}{i}" for name, i in frame.items()) + ".npy")
 
@@ -256,7 +267,7 @@ class _Recon:
             self.images.append(read_json(told, dict))
             return
         scan, maps = self._read(raw, mixing, frame), self._maps(raw, frame)
-        encoding = encoding_of(scan, self.shape)
+        encoding, field = encoding_of(scan, self.shape), self._field_of(frame)
         kspace = scan.kspace
         if self.joint:
             count = math.prod(self.outer[name] for name in self.joint)
@@ -267,9 +278,9 @@ class _Recon:
         if len(where["device"]) == 1:
             where["device"] = None if where["device"] == ["cpu"] else where["device"][0]
         if self.joint:
-            plain = np.stack([gridded(kspace[t], maps, at_time(encoding, t)) for t in range(len(kspace))])
+            plain = np.stack([gridded(kspace[t], maps, {**at_time(encoding, t), **field}) for t in range(len(kspace))])
         else:
-            plain = gridded(kspace, maps, encoding)
+            plain = gridded(kspace, maps, {**encoding, **field})
         top = float(np.abs(plain).max(initial=0))
         if top == 0:
             raise IoError(f"recon: {self.options.scan}: the samples of {frame or 'the image'} are zero everywhere")
@@ -279,7 +290,9 @@ class _Recon:
             image = plain
         else:
             noise = scale * scan.noise_share if self.white else None
-            image, more = self._solved(kspace * np.float32(scale), maps, encoding, {**where, "noise": noise}, path)
+            image, more = self._solved(
+                kspace * np.float32(scale), maps, {**encoding, **field}, {**where, "noise": noise}, path
+            )
             image, about = image / scale, {**about, **more}
         self.images.append(about)
         if self.first:

@@ -34,6 +34,8 @@ class ReconOptions:
     budget: str | None = None
     checkpoint: str | None = None
     maps: str | None = None
+    field_map: str | None = None
+    sample_time: float | None = None
     coils: int | None = None
     calibration: int = 24
     iterations: int = 30
@@ -62,9 +64,9 @@ class ReconOptions:
 
     def fingerprint(self) -> dict[str, Any]:
         """What a folder of stages belongs to: the scan as it is now, and the arguments that change the image."""
-        names = ("method", "lamda", "coils", "calibration", "iterations", "dataset")
+        names = ("method", "lamda", "coils", "calibration", "iterations", "dataset", "sample_time")
         more = {name: getattr(self, name) for name in names}
-        for name, path in (("scan", self.scan), ("maps", self.maps)):
+        for name, path in (("scan", self.scan), ("maps", self.maps), ("field_map", self.field_map)):
             more[name] = None if path is None else [os.path.abspath(path), *_state(path)]
         return more
 
@@ -90,6 +92,8 @@ class ReconOptions:
             raise ArgumentError(
                 "recon: --maps with --coils; maps belong to the coils as they are, expected one of them"
             )
+        if self.sample_time is not None:
+            self._check_time(self.sample_time)
         for name in self.devices():
             ts.Device(name)
         if self.budget is not None:
@@ -100,10 +104,21 @@ class ReconOptions:
         for what, path in (("-o", self.output), ("--report", self.report), ("--preview", self.preview)):
             if path is not None and not Path(path).absolute().parent.is_dir():
                 raise IoError(f"recon: {what} {path}: there is no folder {Path(path).absolute().parent}")
-        for what, path in (("scan", self.scan), ("--maps", self.maps)):
-            if path is not None and not Path(path).exists():
+        for what, path in self._read():
+            if not Path(path).exists():
                 raise IoError(f"recon: {what} {path}: there is no such file")
         self._check_files()
+
+    def _check_time(self, seconds: Any) -> None:
+        if self.field_map is None:
+            raise ArgumentError(f"recon: --sample-time {seconds} without --field-map, for which it is")
+        if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real) or not 0 < float(seconds) < math.inf:
+            raise ArgumentError(f"recon: --sample-time {seconds!r}; expected seconds, a number above zero")
+
+    def _read(self) -> list[tuple[str, str]]:
+        """What is read, and which argument says so."""
+        given = [("scan", self.scan), ("--maps", self.maps), ("--field-map", self.field_map)]
+        return [(what, path) for what, path in given if path is not None]
 
     def _check_files(self) -> None:
         """What is written is nothing that is read, nor written twice, and takes the place of a file only."""
@@ -119,7 +134,7 @@ class ReconOptions:
             if os.path.exists(path) and not os.path.isfile(path) and not folder:
                 raise IoError(f"recon: {what} {path} is {'a folder' if os.path.isdir(path) else 'no file'}")
         seen: dict[str, str] = {}
-        read = [("scan", self.scan), *([] if self.maps is None else [("--maps", self.maps)])]
+        read = self._read()
         for number, (what, path) in enumerate([*read, *written, ("--checkpoint", str(self.folder()))]):
             for part in sorted({path, *([] if what == "--checkpoint" else files_of(path))}):
                 real = os.path.realpath(part)

@@ -59,6 +59,8 @@ def tgv(
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
+    field_map: Any = None,
+    times: Any = None,
     noise: float | None = None,
     maxiter: int = 300,
     rtol: float = 1e-5,
@@ -77,7 +79,8 @@ def tgv(
     >>> ts.imaging.nrmse(found.image, truth) < 0.08
     True
     """
-    encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=False)
+    encoding = dict(locs=locs, mask=mask, weights=weights, field_map=field_map, times=times)
+    encoding |= dict(device=device, budget=budget, ranks=False)
     problem = _Problem("tgv", kspace, maps, noise, encoding)
     A, data = problem.A, [problem.data, None, None]
 
