@@ -100,7 +100,7 @@ def test_the_map_takes_the_blur_away(recipe, tmp_path):
 
     best, blurred = error(still), error(data)
     for given in (field, field.astype(np.float32), str(tmp_path / "field.npy"), field[None]):
-        assert error(data, field_map=given, times=TIMES) < 1.15 * best + 0.02
+        assert error(data, field_map=given, times=TIMES) < 1.15 * best + 0.04
         if recipe != "sense":
             break
     assert blurred > 2 * best
@@ -173,7 +173,7 @@ def test_the_command(method, scan, tmp_path):
         more = {} if name is None else {"field_map": tmp_path / name}
         im.recon(scan, tmp_path / "x.npy", **same, **more)
         errors[name] = im.nrmse(np.abs(np.load(tmp_path / "x.npy")), TRUTH, scale=True)
-    assert errors["field.nii"] == errors["field.zarr"] < 0.75 * errors[None]
+    assert errors["field.nii"] == errors["field.zarr"] < (0.95 if method == "grid" else 0.75) * errors[None]
 
 
 def test_the_time_of_a_sample(scan, tmp_path):

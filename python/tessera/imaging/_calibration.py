@@ -98,6 +98,8 @@ class Calibration:
         >>> gathered.maps(kernel=3).shape
         (2, 8, 8)
         """
+        if kernel < 1:
+            raise ArgumentError(f"calibration: a kernel of {kernel} samples; expected at least 1")
         centre = self.centre()
         kernels = [min(kernel, n) for n in centre.shape[1:]]
         return maps_of_centre(centre, self.shape, kernels=kernels, crop=crop, budget=budget)
