@@ -175,7 +175,9 @@ def test_recon_and_view(scan, tmp_path):
     line = [sys.executable, "-m", "tessera"]
     options = ["--method", "grid", "--calibration", "8", "--quiet"]
     for _ in range(2):  # the second takes the place of the first
-        done = subprocess.run([*line, "recon", scan, "-o", f"{tmp_path}/a.zarr/", *options], capture_output=True, text=True)
+        done = subprocess.run(
+            [*line, "recon", scan, "-o", f"{tmp_path}/a.zarr/", *options], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
     image, affine, dims = im.load_zarr(tmp_path / "a.zarr")
     assert np.array_equal(image, np.load(tmp_path / "a.npy")) and dims == ("y", "x")

@@ -118,7 +118,7 @@ def test_arguments_of_another_kind_are_refused(name):
         CALLS[name]()
 
 
-@pytest.mark.parametrize("lamda", ["auto", "x", -1, np.inf, np.nan, None])
+@pytest.mark.parametrize("lamda", ["best", "x", -1, np.inf, np.nan, None])
 def test_strengths_of_tv_ct(lamda):
     A = ts.ParallelBeam(np.linspace(0, np.pi, 8, endpoint=False), (8, 8), 12, batch_shape=())
     with pytest.raises(ts.ArgumentError, match="^tv_ct: lamda"):
