@@ -35,7 +35,9 @@ def test_frequencies_beyond_those_of_the_image(axes, side, dtype, options, devic
     far = locs.copy()
     far[1, 2, axes - 1] = side * 5
     where = "location (2|9)" if options.get("locs_batch_shape") else "location 9"
-    text = rf"NUFFT .*{where} is {side * 5} along axis {axes - 1} of {grid[-1]} points; expected cycles per field of view"
+    text = (
+        rf"NUFFT .*{where} is {side * 5} along axis {axes - 1} of {grid[-1]} points; expected cycles per field of view"
+    )
     with pytest.raises(ValueError, match=text + rf", from -{grid[-1] / 2:g} to {grid[-1] / 2:g} \(wrap=True"):
         make(far)
     near = far.copy()

@@ -63,7 +63,8 @@ def turning(
         )
     real: Any = np.float32 if np.dtype(str(dtype)) == np.complex64 else np.float64
     names: tuple[Any, Any, Any] = (tuple(kdims), tuple(dims), ("C",))
-    return ts.FieldMapNUFFT(points, tuple(shape), frequencies.astype(real), seconds.astype(float), *names, tol=tol, wrap=True)
+    data = seconds.astype(float)
+    return ts.FieldMapNUFFT(points, tuple(shape), frequencies.astype(real), data, *names, tol=tol, wrap=True)
 
 
 def _grid(shape: Sequence[int]) -> list[npt.NDArray[Any]]:
