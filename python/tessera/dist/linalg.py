@@ -235,7 +235,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     return LstsqResult(*_lstsq(a, b, -1.0 if rcond is None else rcond))
 
 
-def _vector_norm(x: DNDarray, order: float, axis: int, keepdims: bool) -> DNDarray:
+def _vector_norm(x: DNDarray, order: float, axis: int | tuple[int, ...], keepdims: bool) -> DNDarray:
     size = abs(x)
     if order == float("inf"):
         return size.max(axis, keepdims=keepdims)
@@ -288,16 +288,23 @@ def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
 def vector_norm(
     x: Any, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | None = 2
 ) -> DNDarray:
-    """The norm of vectors along one axis; without an axis, of all numbers.
+    """The norm of vectors along one axis, or of all the numbers in several; without an axis, of all there are.
 
     >>> ts.dist.linalg.vector_norm(ts.dist.array([[3.0, 4.0]], split=1), ord=1).item()
     7.0
+    >>> ts.dist.linalg.vector_norm(ts.dist.ones((2, 2, 3), split=0), axis=(0, 1)).tolist()
+    [2.0, 2.0, 2.0]
     """
     x = x if isinstance(x, DNDarray) else _dist.array(x)
-    if axis is not None:
-        return norm(x, ord, axis, keepdims)
-    value = norm(x.ravel(), ord, 0, False)
-    return value.reshape((1,) * x.ndim) if keepdims else value
+    axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    if len(axes) == 1:
+        return norm(x, ord, axes[0], keepdims)
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    x = x if x.dtype.kind in "fc" else x.astype("float64")
+    if not axes:
+        return abs(x) if ord != 0 else (x != 0).astype(abs(x).dtype)
+    return _dist.norm(x, list(axes), keepdims) if ord in (None, 2) else _vector_norm(x, ord, axes, keepdims)
 
 
 def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> DNDarray:
