@@ -6,6 +6,7 @@
 # under AddressSanitizer, which is built for it in build/asan, unless TESSERA_FUZZ_ASAN=0. `fuzz.sh calls SECONDS SEED` is fuzz_calls alone, with what build/asan has.
 # The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json), from the start for RESULTS_DIR;
 # without SECONDS it goes on until its next million of cases is whole: half an hour on two cores, three hours at most.
+# Examples are called with one argument that is wrong, all cases or, for RESULTS_DIR, one in 29 (one_wrong.py).
 # Jobs on arrays on disk are killed 200 times of each kind, a few times for RESULTS_DIR (kill_jobs.py).
 . "$(dirname "$0")/common.sh"
 # calls SECONDS SEED: under AddressSanitizer. Python itself is not instrumented, so the sanitizer comes first, and the
@@ -39,7 +40,7 @@ fi
 shopt -s nullglob
 fuzzers=()
 for source in tests/fuzz/fuzz_*.cpp; do fuzzers+=("$(basename "$source" .cpp)"); done
-fuzzers+=(fuzz_matrix fuzz_nufft fuzz_calls kill_jobs fuzz_dist)
+fuzzers+=(fuzz_matrix fuzz_nufft fuzz_calls one_wrong kill_jobs fuzz_dist)
 share=$((seconds / ${#fuzzers[@]}))
 if [ "$share" = 0 ]; then share=1; fi
 bound=("$share" "${results:-build}/fuzz_dist.json")
@@ -53,6 +54,7 @@ fuzz() {
     fuzz_matrix) "$PY" tests/python/fuzz_matrix.py "$share" ${results:+0} ;;
     fuzz_nufft) "$PY" tests/python/fuzz_nufft.py "$share" ${results:+0} ;;
     fuzz_calls) fuzz_calls ;;
+    one_wrong) "$PY" tests/python/fuzz/one_wrong.py ${results:+29} ;;
     kill_jobs) "$PY" tests/python/fuzz/kill_jobs.py "$kills" ;;
     *) "build/release/bin/$1" "$share" ;;
   esac

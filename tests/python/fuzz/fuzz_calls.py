@@ -76,14 +76,14 @@ def limits():
 class Block:
     """A process that runs cases, in a folder of its own."""
 
-    def __init__(self, seed, first, last):
+    def __init__(self, seed, first, last, command=None):
         self.folder = tempfile.TemporaryDirectory(prefix="tessera_calls_")
         environment = dict(os.environ, **SHARP)
         path = os.environ.get("TESSERA_FUZZ_PYTHONPATH")
         if path:
             environment["PYTHONPATH"] = path
         self.words = open(Path(self.folder.name) / "words", "wb")
-        command = [*COMMAND, str(seed), str(first), str(last)]
+        command = [*(command or COMMAND), str(seed), str(first), str(last)]
         self.process = subprocess.Popen(
             command, cwd=self.folder.name, env=environment, stdout=self.words, stderr=self.words, preexec_fn=limits
         )
@@ -113,9 +113,9 @@ class Block:
         self.folder.cleanup()
 
 
-def run_block(seed, first, last):
-    """(cases done, failures, where to go on)."""
-    block = Block(seed, first, last)
+def run_block(seed, first, last, command=None):
+    """(cases done, failures, where to go on); of another program that numbers its cases where there is a command."""
+    block = Block(seed, first, last, command)
     ended = block.wait()
     failures = [line for line in block.told("improper").splitlines() if line]
     at = block.told("at")
@@ -129,7 +129,7 @@ def run_block(seed, first, last):
     if number == last - 1 and "SIG" not in ended:
         where = "after the last case"
     else:
-        alone = Block(seed, number, number + 1)
+        alone = Block(seed, number, number + 1, command)
         where = "alone too" if alone.wait() else f"only after those before it (from {first})"
         alone.close()
     failures.append(f"{at} {ended}, {where}\n{report(words)}")
