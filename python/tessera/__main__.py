@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from . import Error
-from ._shell import SHELLS
+from ._offered import METHODS, SIZES, STRENGTHS, devices
+from ._shell import SHELLS, offer
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -25,9 +26,9 @@ def _parser() -> argparse.ArgumentParser:
     manual = commands.add_parser("man", help="print the manual page")
     manual.add_argument("-o", "--output", help="a file that it is written to instead, for example tessera.1")
     demo = commands.add_parser("demo", help="make a scan, reconstruct it in four ways, and draw what came out")
-    demo.add_argument("--size", default="2d", help="2d (default), 3d or dynamic")
+    offer(demo.add_argument("--size", default="2d", help="what is scanned, by default 2d"), SIZES)
     demo.add_argument("--out", default="out", help="the folder that is written into")
-    demo.add_argument("--device", default="cpu", help="one device, or several with commas, which share the coils")
+    _device(demo)
     demo.add_argument("--budget", help="bytes that arrays may hold, for example 100MiB")
     _recon_parser(commands.add_parser("recon", help="reconstruct a raw file (ISMRMRD) to an image"))
     view = commands.add_parser("view", help="write a page with sliders that shows an image")
@@ -36,15 +37,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _device(command: argparse.ArgumentParser) -> None:
+    said = "cpu (default), cuda:0, sim:0 or another; several with commas share the coils"
+    offer(command.add_argument("--device", default="cpu", metavar="DEVICE", help=said), devices)
+
+
 def _recon_parser(recon: argparse.ArgumentParser) -> None:
     recon.add_argument("scan", help="a raw file, ISMRMRD (.h5)")
     kinds = "image: .nii, .nii.gz, .dcm, .npy, .cfl, .h5, .zarr or .tessera"
     recon.add_argument("-o", "--output", required=True, help=kinds)
-    recon.add_argument("--method", default="sense", help="grid, sense (default), l1wavelet, tv or lowrank")
-    recon.add_argument(
-        "--lambda", dest="lamda", default="auto", help='strength of the penalty, or "auto": by the noise'
-    )
-    recon.add_argument("--device", default="cpu", help="one device, or several with commas, which share the coils")
+    offer(recon.add_argument("--method", default="sense", help="how, by default sense"), METHODS)
+    strength = 'strength of the penalty, a number, or by default "auto": by the noise'
+    offer(recon.add_argument("--lambda", dest="lamda", default="auto", metavar="LAMBDA", help=strength), STRENGTHS)
+    _device(recon)
     recon.add_argument("--budget", help="bytes that arrays may hold, for example 4GiB: coils are taken in tiles")
     recon.add_argument("--checkpoint", help="a folder for stages, kept; by default OUTPUT.part, removed at the end")
     recon.add_argument("--maps", help="sensitivities (coils, *shape) in a file; by default ESPIRiT of the centre")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import _tessera as _core
+from ._beside import keep, place_of
 from ._files import AT_A_TIME, parts
 
 _ALONE = "data"  # what an array that is saved without a name is called
@@ -18,18 +19,16 @@ def save(path: str, obj: Any) -> None:
     """Writes a file; the one of that name stays until the new one is whole."""
     members = dict(_named(obj, "" if isinstance(obj, dict) else _ALONE))
     arrays = {key: x for key, x in members.items() if x is not None}
-    place = os.path.realpath(path)  # a link stays one: what it names is replaced
-    folder, name = os.path.split(place)
     try:
-        if os.path.islink(place):
-            raise OSError("it is a symbolic link that leads to itself")
+        place = place_of(path)
+        folder, name = os.path.split(place)
         with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as beside:
             made = os.path.join(beside, name)
             sets = [(key, x.shape, x.dtype) for key, x in arrays.items()]
             _core._stored_new_hdf5(made, sets, [key for key in members if key not in arrays])
             for key, x in arrays.items():
                 _write(_core._stored_open(made, True, key), x)
-            os.replace(made, place)
+            keep(made, place)
     except OSError as error:
         raise _core.IoError(f"save: cannot write '{path}': {error}") from error
 

@@ -5,9 +5,25 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 SHELLS = ("bash", "zsh", "fish")
+
+
+def offer(action: argparse.Action, words: tuple[str, ...] | Callable[[], tuple[str, ...]]) -> None:
+    """Words that shells offer for the value of an option. What reads it refuses others by a sentence of its own.
+    A function is called only when a shell is told; where there is none, the help and the manual name the words."""
+    told: Any = action
+    told.offered = words
+    if action.metavar is None and not callable(words):
+        action.metavar = "{" + ",".join(words) + "}"
+
+
+def offered(action: argparse.Action) -> tuple[str, ...]:
+    """The words of which a value is one, or may be one; none where any is right."""
+    words = getattr(action, "offered", None)
+    return tuple(map(str, action.choices or ())) if words is None else words() if callable(words) else words
 
 
 def commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
@@ -19,11 +35,11 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argpar
                 yield name, said.get(name, ""), command
 
 
-def options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], str, bool]]:
-    """(names, help, whether a value follows) of each option."""
+def options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], str, argparse.Action | None]]:
+    """(names, help, itself where a value follows) of each option."""
     for action in parser._actions:
         if action.option_strings:
-            yield list(action.option_strings), _help(parser, action), action.nargs != 0
+            yield list(action.option_strings), _help(parser, action), action if action.nargs != 0 else None
 
 
 def positionals(parser: argparse.ArgumentParser) -> list[argparse.Action]:
@@ -49,22 +65,23 @@ def bash(parser: argparse.ArgumentParser) -> str:
     named = list(commands(parser))
     lines = [
         "_tessera() {",
-        "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= files= values=",
+        "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= files=",
         '  if [ "$COMP_CWORD" = 1 ]; then',
         f"    words={shlex.quote(' '.join([*(name for name, _, _ in named), _words(parser)]))}",
         "  else",
         '    case "${COMP_WORDS[1]}" in',
     ]
     for name, _, command in named:
-        values = [option for names, _, value in options(command) if value for option in names]
         files = " files=1" if _takes_files(command) else ""
-        lines.append(
-            f"      {name}) words={shlex.quote(_words(command))} values={shlex.quote(' '.join(values))}{files} ;;"
-        )
+        lines += [
+            f"      {name}) words={shlex.quote(_words(command))}{files}",
+            '        case "$before" in',
+            *(f"          {'|'.join(n)}) {_bash_value(value)} ;;" for n, _, value in options(command) if value),
+            "        esac ;;",
+        ]
     lines += [
         "    esac",
         "  fi",
-        '  if [[ " $values " == *" $before "* ]]; then words= files=1; fi',
         "  local IFS=$' \\t\\n'",
         '  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")',
         '  if [ -n "$files" ] && [[ $word != -* ]]; then',
@@ -76,20 +93,29 @@ def bash(parser: argparse.ArgumentParser) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _bash_value(value: argparse.Action) -> str:
+    words = offered(value)
+    return f"words={shlex.quote(' '.join(words))} files=" if words else "words= files=1"
+
+
 def _zsh_text(text: str) -> str:
     for sign in "\\[]:":
         text = text.replace(sign, "\\" + sign)
     return text
 
 
+def _zsh_value(action: argparse.Action) -> str:
+    words = offered(action)
+    return f"({' '.join(_zsh_text(word) for word in words)})" if words else "_files"
+
+
 def _zsh_arguments(parser: argparse.ArgumentParser) -> list[str]:
     found = []
     for names, said, value in options(parser):
         for name in names:
-            found.append(f"{name}[{_zsh_text(said)}]" + (":value:_files" if value else ""))
+            found.append(f"{name}[{_zsh_text(said)}]" + (f":value:{_zsh_value(value)}" if value else ""))
     for action in positionals(parser):
-        choices = f"({' '.join(map(str, action.choices))})" if action.choices else "_files"
-        found.append(f":{_zsh_text(action.dest)}:{choices}")
+        found.append(f":{_zsh_text(action.dest)}:{_zsh_value(action)}")
     return [shlex.quote(text) for text in found]
 
 
@@ -123,7 +149,8 @@ def fish(parser: argparse.ArgumentParser) -> str:
             lines.append(f"complete -c tessera -n {seen} -f")
         for names, text, value in options(command):
             flags = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in names)
-            needs = " -r -F" if value else ""
+            words = offered(value) if value else ()
+            needs = f" -x -a {shlex.quote(' '.join(words))}" if words else " -r -F" if value else ""
             lines.append(f"complete -c tessera -n {seen} {flags}{needs} -d {shlex.quote(text)}")
         for action in positionals(command):
             if action.choices:
@@ -140,6 +167,10 @@ def _roff(text: str) -> str:
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
+def _value_name(action: argparse.Action) -> str:
+    return str(action.metavar or action.dest.upper()).strip("{}").replace(",", "|")
+
+
 def _roff_options(parser: argparse.ArgumentParser) -> Iterator[str]:
     for action in positionals(parser):
         names = "|".join(map(str, action.choices)) if action.choices else action.dest
@@ -147,7 +178,7 @@ def _roff_options(parser: argparse.ArgumentParser) -> Iterator[str]:
     for action in parser._actions:
         if action.option_strings:
             names = ", ".join(f"\\fB{_roff(name)}\\fR" for name in action.option_strings)
-            value = f" \\fI{_roff(str(action.metavar or action.dest.upper()))}\\fR" if action.nargs != 0 else ""
+            value = f" \\fI{_roff(_value_name(action))}\\fR" if action.nargs != 0 else ""
             yield from (".TP", names + value, _roff(_help(parser, action)))
 
 

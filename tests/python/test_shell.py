@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from tessera.__main__ import _parser, main
 
-from tessera import _shell
+from tessera import _offered, _shell
 
 PARSER = _parser()
 COMMANDS = [name for name, _, _ in _shell.commands(PARSER)]
@@ -58,6 +58,13 @@ def completed(script, words, folder):
         (["view", "scan.npy", "--output", "sc"], ["scan.npy"]),
         (["recon", "--check"], ["--checkpoint"]),
         (["recon", "--lambda", "--"], []),
+        (["recon", "--lambda", ""], ["auto"]),
+        (["recon", "--method", ""], sorted(_offered.METHODS)),
+        (["recon", "--method", "s"], ["sense"]),
+        (["recon", "scan.h5", "--method", "scan"], []),
+        (["demo", "--size", ""], sorted(_offered.SIZES)),
+        (["demo", "--device", "c"], [d for d in _offered.devices() if d.startswith("c")]),
+        (["recon", "--device", "sim:"], [d for d in _offered.devices() if d.startswith("sim:")]),
         (["nothing", "--"], []),
     ],
     ids=" ".join,
@@ -120,6 +127,47 @@ def test_shells_can_read_it(shell, capsys, tmp_path):
     script.write_text(printed(capsys, "completion", shell))
     ended = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, timeout=60)
     assert ended.returncode == 0, ended.stderr
+
+
+def chosen():
+    """(command, option, words of which one is taken) of each."""
+    for name, _, command in _shell.commands(PARSER):
+        for names, _, value in _shell.options(command):
+            if value and _shell.offered(value):
+                yield name, names[-1], _shell.offered(value)
+
+
+def test_words_of_which_one_is_taken_are_told_everywhere(capsys):
+    """By the help of the command, by completion of each shell, and by the manual; devices are those that are here."""
+    assert {(name, option) for name, option, _ in chosen()} >= {
+        ("recon", "--method"),
+        ("recon", "--lambda"),
+        ("recon", "--device"),
+        ("demo", "--size"),
+        ("demo", "--device"),
+    }
+    page = printed(capsys, "man")
+    scripts = [printed(capsys, "completion", shell) for shell in _shell.SHELLS]
+    for name, option, words in chosen():
+        with pytest.raises(SystemExit) as ended:
+            main([name, "--help"])
+        told = " ".join(capsys.readouterr().out.split())
+        assert ended.value.code == 0
+        for word in words if option != "--device" else ("cpu", "sim:0", "cuda:0"):
+            assert word in told and word in page.replace("\\-", "-")
+        for script in scripts:
+            lines = [line for line in script.replace("\\:", ":").splitlines() if option.lstrip("-") in line]
+            assert any(all(word in line for word in words) for line in lines), (name, option)
+
+
+def test_words_are_those_that_are_understood():
+    from tessera.imaging import _demo, _recon, _recon_options
+
+    assert _recon_options.METHODS == _offered.METHODS and {"grid", *_recon._RECIPES} == set(_offered.METHODS)
+    assert tuple(_demo.SIZES) == _offered.SIZES
+    options = {"scan": "a.h5", "output": "b.npy"}
+    for word in _offered.STRENGTHS:
+        assert _recon_options.ReconOptions(**options, lamda=word).strength() == word
 
 
 def test_a_shell_that_is_not_known_is_refused(capsys):

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Any
 
 from .. import _dist
 from .. import _tessera as _core
+from .._beside import keep, place_of
 from .._dist import Communicator, DNDarray
 from .._tessera import result_type
 
@@ -111,22 +113,29 @@ def save_csv(
     if comm.rank == 0 and header:
         text = (header.rstrip("\n") + "\n").encode() + text
     lengths = _dist.array(_core.array([len(text)]), is_split=0, comm=comm).tolist()
-    at, part = sum(lengths[: comm.rank]), f"{os.fspath(path)}.part"
-    failed = ""
-    for step in ("make", "fill", "keep"):
-        try:
-            if step == "make" and comm.rank == 0:
-                with open(part, "wb") as file:
-                    file.truncate(sum(lengths))
-            elif step == "fill" and text:
-                with open(part, "r+b") as file:
-                    file.seek(at)
-                    file.write(text)
-            elif step == "keep" and comm.rank == 0:
-                os.replace(part, path)
-        except OSError as error:
-            failed = f"save_csv: {error}"
-        _agree(failed, comm, OSError)
+    at, place, part, failed = sum(lengths[: comm.rank]), "", "", ""
+    try:
+        for step in ("make", "fill", "keep"):
+            try:
+                if step == "make":
+                    place = place_of(path)
+                    part = f"{place}.part"
+                    if comm.rank == 0:
+                        with open(part, "wb") as file:
+                            file.truncate(sum(lengths))
+                elif step == "fill" and text:
+                    with open(part, "r+b") as file:
+                        file.seek(at)
+                        file.write(text)
+                elif step == "keep" and comm.rank == 0:
+                    keep(part, place)
+            except OSError as error:
+                failed = f"save_csv: {error}"
+            _agree(failed, comm, OSError)
+    finally:
+        if comm.rank == 0 and part:
+            with contextlib.suppress(OSError):  # there is none after the renaming
+                os.unlink(part)
 
 
 def _text(rows: Any, sep: str, decimals: int | None) -> bytes:

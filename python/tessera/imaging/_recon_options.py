@@ -13,12 +13,13 @@ from typing import Any
 import tessera as ts
 
 from .. import ArgumentError, IoError
+from .._beside import place_of
+from .._offered import METHODS
 from .._zarr import check_target
 from ._files import files_of
 from ._image_files import ENDINGS, ending
 from ._placing import bytes_of
 
-METHODS = ("grid", "sense", "l1wavelet", "tv", "lowrank")
 TIMES = ("repetition", "set", "phase", "contrast")  # axes along which frames show one object
 
 
@@ -131,8 +132,11 @@ class ReconOptions:
             if what == "-o" and path.endswith(".zarr"):
                 check_target(path, "recon")
             folder = what == "-o" and path.endswith((".dcm", ".zarr")) and os.path.isdir(path)
-            if os.path.exists(path) and not os.path.isfile(path) and not folder:
-                raise IoError(f"recon: {what} {path} is {'a folder' if os.path.isdir(path) else 'no file'}")
+            try:
+                _ = folder or place_of(path)
+            except OSError as error:
+                kind = "a folder" if os.path.isdir(path) else "no file"
+                raise IoError(f"recon: {what} {path} is {kind}: {error.strerror}") from None
         seen: dict[str, str] = {}
         read = self._read()
         for number, (what, path) in enumerate([*read, *written, ("--checkpoint", str(self.folder()))]):

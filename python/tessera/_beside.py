@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are there whole or not at all: written under another name beside, and renamed.
+
+A link stays one: what it names is replaced, and keeps its permissions."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+
+from ._tessera import IoError
+
+
+def place_of(path: str | os.PathLike[str]) -> str:
+    """The file that a name means, through links; an OSError where that is a folder, a pipe or no place at all."""
+    name = os.fsdecode(path)
+    try:
+        place = os.path.realpath(name)
+    except ValueError as error:  # a zero, or half of a pair of surrogates
+        raise OSError(errno.EINVAL, str(error), name) from None
+    if os.path.islink(place):
+        raise OSError(errno.ELOOP, "a symbolic link that leads to itself", name)
+    if os.path.isdir(place):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if os.path.exists(place) and not os.path.isfile(place):
+        raise OSError(errno.EINVAL, "a pipe or a device, no file", name)
+    return place
+
+
+def keep(part: str, place: str) -> None:
+    """Gives a whole file the name of the old one, and its permissions where there is an old one."""
+    with contextlib.suppress(FileNotFoundError):
+        os.chmod(part, stat.S_IMODE(os.stat(place).st_mode))
+    os.replace(part, place)
+
+
+@contextlib.contextmanager
+def beside(path: str | os.PathLike[str], who: str) -> Iterator[str]:
+    """The name that is written to; it takes the place of ``path`` when the block ends. Whatever ends it otherwise
+    leaves the old file as it was, and nothing beside it."""
+    part = None
+    try:
+        place = place_of(path)
+        part = f"{place}.{os.getpid()}.part"
+        yield part
+        keep(part, place)
+    except OSError as error:
+        if isinstance(error, IoError):
+            raise
+        raise IoError(f"{who}: {os.fsdecode(path)}: {error.strerror or error}") from None
+    finally:
+        if part is not None:
+            with contextlib.suppress(OSError):  # there is none after the renaming, and before the writing began
+                os.unlink(part)
