@@ -18,10 +18,11 @@ from . import _stored_spectra as _spectra
 from . import _stored_transforms as _transforms
 from . import _stored_twins as _twins
 from . import _tessera as _core
+from ._checked import Operand
 from ._tessera import StoredArray
 
 
-def matmul(a: Any, b: Any, path: str | os.PathLike[str] | None = None) -> StoredArray:
+def matmul(a: Operand, b: Operand, path: str | os.PathLike[str] | None = None) -> StoredArray:
     """The product of two matrices on disk: in the backing folder, or in a file at `path`, which stays.
 
     With a path it is a job: PATH.partial and PATH.job are there while it is computed, and when it was interrupted or

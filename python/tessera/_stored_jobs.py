@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any
 
 from . import _tessera as _core
+from ._checked import Operand
 from ._tessera import NamedLinop, StoredArray
 
 _Path = str | os.PathLike[str] | None
 
 
-def apply(A: NamedLinop, x: Any, /, *, path: _Path = None) -> StoredArray:
+def apply(A: NamedLinop, x: Operand, /, *, path: _Path = None) -> StoredArray:
     """`A(x)` on disk, whatever its size; with a `path` as a job (see `matmul`) that knows the operator by its numbers.
 
     >>> A = ts.Diagonal([1.0, 10.0], ("X",))
@@ -24,7 +24,7 @@ def apply(A: NamedLinop, x: Any, /, *, path: _Path = None) -> StoredArray:
     return _core._stored_apply(A, _core._stored_operand(x, "apply"), to)
 
 
-def cholesky(a: Any, /, *, upper: bool = False, path: _Path = None) -> StoredArray:
+def cholesky(a: Operand, /, *, upper: bool = False, path: _Path = None) -> StoredArray:
     """The factor of a positive matrix, as `ts.linalg.cholesky` gives it; with a `path` as a job (see `matmul`).
 
     >>> a = ts.stored.array([[4.0, 2.0], [2.0, 5.0]])
@@ -35,7 +35,7 @@ def cholesky(a: Any, /, *, upper: bool = False, path: _Path = None) -> StoredArr
     return _core._stored_cholesky(_core._stored_operand(a, "cholesky"), upper, to)
 
 
-def solve(a: Any, b: Any, /, *, path: _Path = None) -> StoredArray:
+def solve(a: Operand, b: Operand, /, *, path: _Path = None) -> StoredArray:
     """What solves a x = b, as `ts.linalg.solve` gives it; with a `path` as a job (see `matmul`).
 
     Until it ends, PATH.partial.factors, as large as the matrix, holds the factors.
@@ -49,7 +49,7 @@ def solve(a: Any, b: Any, /, *, path: _Path = None) -> StoredArray:
     return _core._stored_solve(a, b, to)
 
 
-def inverse(a: Any, /, *, path: _Path = None) -> StoredArray:
+def inverse(a: Operand, /, *, path: _Path = None) -> StoredArray:
     """The inverse, as `ts.linalg.inv` gives it; with a `path` as a job (see `solve`).
 
     >>> ts.stored.inverse(ts.stored.array([[2.0, 0.0], [0.0, 4.0]]))[:].tolist()
@@ -59,7 +59,7 @@ def inverse(a: Any, /, *, path: _Path = None) -> StoredArray:
     return _core._stored_inverse(_core._stored_operand(a, "inverse"), to)
 
 
-def sort(x: Any, /, *, axis: int = -1, path: _Path = None) -> StoredArray:
+def sort(x: Operand, /, *, axis: int = -1, path: _Path = None) -> StoredArray:
     """The elements in order along an axis (stable, NaN last); with a `path` as a job (see `matmul`).
 
     Along the last axis all of the work goes on after a kill; along another one only the copy that comes last does.

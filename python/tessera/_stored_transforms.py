@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _tessera as _core
+from ._checked import Operand
 from ._tessera import StoredArray
 
 _Path = str | os.PathLike[str] | None
@@ -41,7 +42,9 @@ functions: dict[str, Callable[..., Any]] = {
 }
 
 
-def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def fft(
+    x: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The transform along one axis, as `ts.fft.fft` gives it; with a `path` as a job (see `matmul`).
 
     A line that has no room in memory is transformed as a matrix of rows and columns, in two passes. Until it ends,
@@ -53,7 +56,9 @@ def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *
     return _transformed("fftn", "fft", x, n, axis, norm, path)
 
 
-def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def ifft(
+    x: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The inverse transform along one axis; with a `path` as a job (see `fft`).
 
     >>> ts.stored.ifft(ts.stored.array([4, 0, 0, 0]))[:].real.tolist()
@@ -63,7 +68,7 @@ def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 def fft2(
-    x: Any, s: _Axes = None, axes: _Axes = (-2, -1), norm: str | None = None, *, path: _Path = None
+    x: Operand, s: _Axes = None, axes: _Axes = (-2, -1), norm: str | None = None, *, path: _Path = None
 ) -> StoredArray:
     """The transform along two axes; with a `path` as a job (see `fft`).
 
@@ -74,7 +79,7 @@ def fft2(
 
 
 def ifft2(
-    x: Any, s: _Axes = None, axes: _Axes = (-2, -1), norm: str | None = None, *, path: _Path = None
+    x: Operand, s: _Axes = None, axes: _Axes = (-2, -1), norm: str | None = None, *, path: _Path = None
 ) -> StoredArray:
     """The inverse transform along two axes; with a `path` as a job (see `fft`).
 
@@ -84,7 +89,9 @@ def ifft2(
     return _transformed("ifftn", "ifft2", x, s, axes, norm, path)
 
 
-def fftn(x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def fftn(
+    x: Operand, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The transform along several axes, all unless told; with a `path` as a job (see `fft`).
 
     Axes whose lines fit the budget together are transformed in one pass over the data.
@@ -95,7 +102,9 @@ def fftn(x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *
     return _transformed("fftn", "fftn", x, s, axes, norm, path)
 
 
-def ifftn(x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def ifftn(
+    x: Operand, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The inverse transform along several axes; with a `path` as a job (see `fft`).
 
     >>> ts.stored.ifftn(ts.stored.array([[8, 0], [0, 0]]))[1, 1].item()
@@ -104,7 +113,9 @@ def ifftn(x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None, 
     return _transformed("ifftn", "ifftn", x, s, axes, norm, path)
 
 
-def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def rfft(
+    x: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The n//2 + 1 coefficients of real numbers that are not redundant; with a `path` as a job (see `fft`).
 
     >>> ts.stored.rfft(ts.stored.ones(4))[:].real.tolist()
@@ -113,7 +124,9 @@ def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return _transformed("rfftn", "rfft", x, n, axis, norm, path)
 
 
-def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def irfft(
+    x: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The inverse of `rfft`; `n` is the length of the result; with a `path` as a job (see `fft`).
 
     >>> ts.stored.irfft(ts.stored.array([4, 0, 0]))[:].tolist()
@@ -122,7 +135,9 @@ def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     return _transformed("irfftn", "irfft", x, n, axis, norm, path)
 
 
-def rfftn(x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def rfftn(
+    x: Operand, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The transform of real numbers along several axes, the last of them halved; with a `path` as a job (see `fft`).
 
     >>> ts.stored.rfftn(ts.stored.ones((2, 4))).shape
@@ -131,7 +146,9 @@ def rfftn(x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None, 
     return _transformed("rfftn", "rfftn", x, s, axes, norm, path)
 
 
-def irfftn(x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def irfftn(
+    x: Operand, s: _Axes = None, axes: _Axes = None, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The inverse of `rfftn`; with a `path` as a job (see `fft`).
 
     >>> ts.stored.irfftn(ts.stored.rfftn(ts.stored.ones((2, 4))))[0].tolist()
@@ -143,7 +160,9 @@ def irfftn(x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None,
     return _transformed("irfftn", "irfftn", x, s, axes, norm, path)
 
 
-def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def hfft(
+    x: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The real transform of numbers whose second half is the first one's conjugate, backwards; with a `path` as a job
     (see `fft`).
 
@@ -153,7 +172,9 @@ def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return _transformed("hfft", "hfft", x, n, axis, _OPPOSITE.get(norm, norm), path)
 
 
-def ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None) -> StoredArray:
+def ihfft(
+    x: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, *, path: _Path = None
+) -> StoredArray:
     """The inverse of `hfft`; with a `path` as a job (see `fft`).
 
     >>> ts.stored.ihfft(ts.stored.array([1.0, 3.0, 1.0, -1.0]))[:].imag.tolist()
@@ -162,7 +183,7 @@ def ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     return _transformed("ihfft", "ihfft", x, n, axis, _OPPOSITE.get(norm, norm), path)
 
 
-def fftshift(x: Any, axes: int | Sequence[int] | None = None, *, path: _Path = None) -> StoredArray:
+def fftshift(x: Operand, axes: int | Sequence[int] | None = None, *, path: _Path = None) -> StoredArray:
     """The zero frequency moved to the middle; with a `path` as a job (see `matmul`).
 
     >>> ts.stored.fftshift(ts.stored.array([0, 1, 2, -2, -1]))[:].tolist()
@@ -171,7 +192,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None, *, path: _Path = N
     return _shifted(x, axes, False, path)
 
 
-def ifftshift(x: Any, axes: int | Sequence[int] | None = None, *, path: _Path = None) -> StoredArray:
+def ifftshift(x: Operand, axes: int | Sequence[int] | None = None, *, path: _Path = None) -> StoredArray:
     """The inverse of `fftshift`; with a `path` as a job (see `matmul`).
 
     >>> ts.stored.ifftshift(ts.stored.array([-2, -1, 0, 1, 2]))[:].tolist()

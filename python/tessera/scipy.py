@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _tessera as _core
 from ._batched import apply_batched, needs
+from ._checked import check_calls as _check_calls
 
 try:
     import scipy.sparse
@@ -66,8 +67,6 @@ def aslinearoperator(A: _core.NamedLinop, shape: int | Sequence[int] | None = No
     >>> ts.scipy.aslinearoperator(ts.FFT(1), shape=8).shape
     (8, 8)
     """
-    if not isinstance(A, _core.NamedLinop):
-        raise _core.DTypeError(f"ts.scipy.aslinearoperator: expected an operator, got {type(A).__name__}")
     if shape is None:
         sizes = [A.size(d) for d in A.ishape if d != "..."]
         if None in sizes:
@@ -125,3 +124,6 @@ def from_linearoperator(
     least = operator.dtype if np.issubdtype(operator.dtype, np.inexact) else None
     forward, adjoint = through(operator.matvec, outputs), through(operator.rmatvec, inputs)
     return _core.SimpleLinop(forward, adjoint, None, names_in, names_out, type(L).__name__, sizes, least)
+
+
+_check_calls(globals(), __all__, "ts.scipy.")

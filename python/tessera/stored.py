@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _tessera as _core
+from ._checked import Operand
+from ._checked import check_calls as _check_calls
 from ._stored_forms import matrix
 from ._stored_functions import complete as _complete
 from ._stored_functions import matmul
@@ -87,7 +89,7 @@ def create(
     >>> str(ts.stored.create((2, 3), "complex64").dtype)
     'complex64'
     """
-    return _core._stored_create(shape, dtype, _core._stored_path(path))
+    return _core._stored_create(shape, "float64" if dtype is None else dtype, _core._stored_path(path))
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = "float64") -> StoredArray:
@@ -96,16 +98,16 @@ def zeros(shape: int | Sequence[int], dtype: Any = "float64") -> StoredArray:
     >>> ts.stored.zeros(3)[:].tolist()
     [0.0, 0.0, 0.0]
     """
-    return _core._stored_zeros(shape, dtype)
+    return _core._stored_zeros(shape, "float64" if dtype is None else dtype)
 
 
-def full(shape: int | Sequence[int], value: Any, dtype: Any = "float64") -> StoredArray:
+def full(shape: int | Sequence[int], value: Operand, dtype: Any = "float64") -> StoredArray:
     """One number on disk, as often as the shape says.
 
     >>> ts.stored.full(2, 7, "int8")[:].tolist()
     [7, 7]
     """
-    return _core._stored_full(shape, value, dtype)
+    return _core._stored_full(shape, value, "float64" if dtype is None else dtype)
 
 
 def ones(shape: int | Sequence[int], dtype: Any = "float64") -> StoredArray:
@@ -117,7 +119,7 @@ def ones(shape: int | Sequence[int], dtype: Any = "float64") -> StoredArray:
     return full(shape, 1, dtype)
 
 
-def array(obj: Any, path: str | os.PathLike[str] | None = None) -> StoredArray:
+def array(obj: Operand, path: str | os.PathLike[str] | None = None) -> StoredArray:
     """The numbers of an array in a file: at `path`, which stays, or in the backing folder.
 
     >>> ts.stored.array([1, 2, 3])[1:].tolist()
@@ -147,3 +149,4 @@ def open(path: str | os.PathLike[str], mode: str = "r", dataset: str | None = No
 
 
 _complete()
+_check_calls(globals(), __all__)

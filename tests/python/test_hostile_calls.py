@@ -2,8 +2,10 @@
 """Calls with absurd arguments end with an exception or a result, never with the process; `make fuzz` goes on with
 others of them. Below, those that once ended it."""
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "fuzz"))
 import fuzz_calls  # noqa: E402
 import hostile  # noqa: E402
+import one_wrong  # noqa: E402
 
 
 @pytest.mark.parametrize("first", [0, 100_000])
@@ -168,6 +171,89 @@ def test_reports_of_sanitizers_are_shown_from_their_head():
     shown = fuzz_calls.report(f"{noise}==7==ERROR: AddressSanitizer: heap-use-after-free\n{stack}SUMMARY: f")
     assert shown.startswith("==7==ERROR: AddressSanitizer: heap-use-after-free\n    #0 in f") and "SUMMARY: f" in shown
     assert fuzz_calls.report(noise).endswith("xxx\n") and len(shown) < 7000
+
+
+ONE_WRONG = [sys.executable, str(HERE / "fuzz" / "one_wrong.py"), "child"]
+SHARES = {"stored": 9, "imaging": 29, "split": 3}
+
+
+@pytest.mark.parametrize("home", SHARES)
+def test_one_argument_that_is_wrong(home):
+    """Of the calls in the examples of a module: it is named, or taken; one_wrong.py goes on with the other cases."""
+    count = len(one_wrong.cases(SHARES[home], 0, home))
+    if count == 0:
+        pytest.skip(f"the library of {home} is not installed")
+    first, failures = 0, []
+    while first < count:
+        _, wrong, first = fuzz_calls.run_block(f"{SHARES[home]}:0", first, count, [*ONE_WRONG, home])
+        failures += wrong
+    assert not failures, "\n".join(failures)
+
+
+def test_every_public_module_is_called():
+    package = Path(ts.__file__).parent
+    found = {
+        ".".join(p.relative_to(package).with_suffix("").parts).removesuffix(".__init__") for p in package.rglob("*.py")
+    }
+    public = {name for name in found if not any(part.startswith("_") for part in name.split("."))}
+    called = {name.removeprefix("ts.") for name in hostile.MODULES} | set(one_wrong.NAMES)
+    # Settings, of which hostile.py sets each; and what has no functions of its own.
+    assert public <= called | {
+        "config",
+        "compat",
+        "compat.torchlinops.config",
+        "dist.fft",
+        "dist.linalg",
+        "dist.random",
+    }
+
+
+def planted_accident(x=1, path="here.txt"):
+    return x.shape
+
+
+def planted_index(x=1):
+    return [1, 2][x]
+
+
+def planted_refusal(x=1):
+    if not isinstance(x, int):
+        raise TypeError(f"planted: x is {x!r}")
+    raise ts.ArgumentError("planted: x")
+
+
+def planted_file(x=1):
+    Path("left.txt").write_text("")
+    raise ts.ArgumentError("planted: x")
+
+
+def planted_wait(x=1):
+    time.sleep(3)
+
+
+@pytest.mark.parametrize(
+    ("function", "words", "seen"),
+    [
+        (planted_accident, "3", "AttributeError: 'int' object has no attribute 'shape'"),
+        (planted_accident, "no axes", None),
+        (planted_index, "3", "IndexError: list index out of range"),
+        (planted_index, "'abc'", None),
+        (planted_refusal, "'abc'", None),
+        (planted_refusal, "3", None),
+        (planted_file, "3", "ArgumentError, and left ['left.txt']"),
+        (planted_wait, "3", "more than 1 s"),
+    ],
+)
+def test_defects_are_seen(function, words, seen, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(one_wrong, "PATIENCE", 1)
+    before = signal.signal(signal.SIGALRM, one_wrong.late)
+    try:
+        example = one_wrong.Example(function.__name__, sys.modules[__name__], function)
+        wrong = one_wrong.one(example, "x", words)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert wrong is None if seen is None else seen in wrong
 
 
 def test_the_fuzzer_is_a_program():

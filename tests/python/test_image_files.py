@@ -269,7 +269,9 @@ def test_frames_together_are_nearer_than_each_alone(kind, rng):
 
 
 @pytest.mark.parametrize("end", [".nii", ".nii.gz", ".dcm", ".npy", ".cfl", ".h5", ".zarr", ".tessera"])
-@pytest.mark.parametrize("kind", ["bool", "int8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "kind", ["bool", "int8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex128"]
+)
 def test_images_keep_their_signs(kind, end, rng, tmp_path):
     """Of real numbers of every width; only complex ones become magnitudes, in files that hold no complex ones."""
     pytest.importorskip({".dcm": "pydicom", ".h5": "h5py"}.get(end, "numpy"))
@@ -288,11 +290,18 @@ def test_a_page_never_takes_the_place_of_its_image(how, end, tmp_path):
     im.save_image(image, np.ones((3, 3), np.float32))
     (tmp_path / "link").symlink_to(image)
     (tmp_path / "sub").mkdir()
-    page = {"same": image, "dots": tmp_path / "sub" / ".." / image.name, "link": tmp_path / "link", "header": tmp_path / "x.hdr"}[how]
+    page = {
+        "same": image,
+        "dots": tmp_path / "sub" / ".." / image.name,
+        "link": tmp_path / "link",
+        "header": tmp_path / "x.hdr",
+    }[how]
     if how == "header" and end != ".cfl":
         pytest.skip("one file")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
-    with pytest.raises(ts.ArgumentError, match="^view: the page .* would overwrite .*, the image; give it another name"):
+    with pytest.raises(
+        ts.ArgumentError, match="^view: the page .* would overwrite .*, the image; give it another name"
+    ):
         im.view(image, page)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
     assert im.view(image, tmp_path / "page.html") == str(tmp_path / "page.html")

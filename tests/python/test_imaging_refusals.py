@@ -75,7 +75,9 @@ def test_what_is_not_finite_is_refused(name, bad, rng):
                 call(x)
 
 
-@pytest.mark.parametrize("more", [{"threshold": 2}, {"threshold": np.nan}, {"threshold": -1}, {"crop": 2}, {"crop": np.nan}])
+@pytest.mark.parametrize(
+    "more", [{"threshold": 2}, {"threshold": np.nan}, {"threshold": -1}, {"crop": 2}, {"crop": np.nan}]
+)
 def test_espirit_refuses_thresholds_that_leave_nothing(more):
     with pytest.raises(ts.ArgumentError, match="^espirit: threshold"):
         im.espirit(KSPACE, calibration=12, kernel=4, **more)
@@ -136,7 +138,10 @@ def test_filtered_backprojection_keeps_precision(beam, dtype):
     want = im.fdk(data, A).image.numpy()
     for got in (im.fdk(data.astype(dtype), A).image, im.fbp_operator(A, dtype=dtype)(data.astype(dtype))):
         assert str(got.dtype) == dtype
-        assert np.abs(got.numpy() - want).max() < (1e-5 if dtype in ("float32", "complex64") else 1e-12) * np.abs(want).max()
+        assert (
+            np.abs(got.numpy() - want).max()
+            < (1e-5 if dtype in ("float32", "complex64") else 1e-12) * np.abs(want).max()
+        )
 
 
 @pytest.mark.parametrize("recipe", ["sense", "l1_wavelet", "tv", "llr_dynamic"])

@@ -180,7 +180,11 @@ REFUSED = {  # these are of one process, or of one run of ranks
     *(ts.dist.SvdResult, ts.dist.Traffic, ts.StoredMatrix, ts.StoredPlan),
     *(ts.solve.StoredSolveResult, ts.solve.StoredEigenResult, ts.solve.StoredSvdResult),
 }
-OF_ARRAYS_ON_DISK = (ts.solve.StoredSolveResult, ts.solve.StoredEigenResult, ts.solve.StoredSvdResult)  # plain objects of Python's
+OF_ARRAYS_ON_DISK = (
+    ts.solve.StoredSolveResult,
+    ts.solve.StoredEigenResult,
+    ts.solve.StoredSvdResult,
+)  # plain objects of Python's
 WAYS = {
     "pickle": lambda x: pickle.loads(pickle.dumps(x)),
     "protocol 2": lambda x: pickle.loads(pickle.dumps(x, protocol=2)),

@@ -236,9 +236,14 @@ def test_folders_that_cannot_be_made_are_refused(place, scan, tmp_path):
     """At once, whatever the system says of them."""
     (tmp_path / "a_file").write_text("mine")
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere" / "deep")
-    code = "import sys; from tessera import imaging as im; im.recon(*sys.argv[1:3], method='grid', checkpoint=sys.argv[3])"
+    code = (
+        "import sys; from tessera import imaging as im; im.recon(*sys.argv[1:3], method='grid', checkpoint=sys.argv[3])"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", code, scan, tmp_path / "image.npy", tmp_path / place], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, scan, tmp_path / "image.npy", tmp_path / place],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 1 and "IoError: recon: " in done.stderr and not (tmp_path / "image.npy").exists()
 
@@ -247,9 +252,18 @@ def test_options_of_another_kind(scan, tmp_path):
     """Paths and lists are taken; what is no number is refused, and so is one coil that does not tell its noise."""
     np.save(tmp_path / "maps.npy", MAPS)
     image = tmp_path / "image.npy"
-    done = im.recon(scan, image, method="grid", quiet=True, maps=tmp_path / "maps.npy", device=["cpu"], report=tmp_path / "r.json")
+    done = im.recon(
+        scan, image, method="grid", quiet=True, maps=tmp_path / "maps.npy", device=["cpu"], report=tmp_path / "r.json"
+    )
     assert done["command"]["device"] == "cpu" and (tmp_path / "r.json").exists()
-    for more in ({"coils": "3"}, {"iterations": 2.5}, {"calibration": None}, {"lamda": None}, {"lamda": []}, {"device": []}):
+    for more in (
+        {"coils": "3"},
+        {"iterations": 2.5},
+        {"calibration": None},
+        {"lamda": None},
+        {"lamda": []},
+        {"device": []},
+    ):
         with pytest.raises(ts.Error):
             im.recon(scan, image, **{"quiet": True, **more})
     one = im.sense_operator(MAPS[:1])(im.shepp_logan().image(SHAPE)).numpy()

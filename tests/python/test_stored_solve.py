@@ -396,7 +396,13 @@ print("done", r.iterations)
 
 @pytest.mark.parametrize(
     ("which", "how"),
-    [("cg", signal.SIGKILL), ("cg", signal.SIGINT), ("lsmr", signal.SIGKILL), ("fista", signal.SIGKILL), ("admm", signal.SIGKILL)],
+    [
+        ("cg", signal.SIGKILL),
+        ("cg", signal.SIGINT),
+        ("lsmr", signal.SIGKILL),
+        ("fista", signal.SIGKILL),
+        ("admm", signal.SIGKILL),
+    ],
 )
 def test_a_killed_solve_goes_on(which, how, tmp_path):
     """Ended at iterations and, where the operator is a function, within an application; then the same bits."""

@@ -7,6 +7,7 @@ operators. Nothing below this package knows of it.
 ((9, 32), dtype('complex128'))
 """
 
+from .._checked import check_calls as _check_calls
 from ._automatic import by_discrepancy, noise_level
 from ._calibration import Calibration
 from ._coils import Coils, compress_coils, root_sum_of_squares, whitening
@@ -123,3 +124,5 @@ __all__ = [
     "view",
     "whitening",
 ]
+
+_check_calls(globals(), __all__)

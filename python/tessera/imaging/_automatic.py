@@ -12,6 +12,7 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._finite import finite, inexact
 
 _STEPS = 8
@@ -19,7 +20,7 @@ _NEAR = 0.03  # of the residual that is aimed at
 TRY = {"maxiter": 20, "rtol": 1e-3}  # of each lambda that is looked at
 
 
-def noise_level(kspace: Any, radius: Any) -> float:
+def noise_level(kspace: Numbers, radius: Numbers) -> float:
     """The root mean square of the noise of a complex sample of ``kspace`` (coils, ...), from the outer quarter of
     k-space: that combination of coils which has least is taken to have noise alone, which one coil that sees an object
     has nowhere. ``radius`` says how far from the centre each sample of a coil is.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._espirit import ENOUGH, maps_of_centre
 
 _ITERATIONS = 15
@@ -39,7 +40,7 @@ class Calibration:
         self._samples: list[npt.NDArray[Any]] = []
         self._locs: list[npt.NDArray[Any]] = []
 
-    def add(self, kspace: Any, *, locs: Any = None, sampled: Any = None) -> None:
+    def add(self, kspace: Numbers, *, locs: Numbers = None, sampled: Any = None) -> None:
         """Adds a frame: samples (coils, *shape) with the mask of those that were ``sampled``, or samples at ``locs``.
 
         >>> gathered = ts.imaging.Calibration((8, 8), width=4)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._finite import finite, inexact
 
 _PERIOD = 3.0  # of the simulated sensitivities, in fields of view
@@ -86,7 +87,7 @@ class Coils:
         return result
 
 
-def root_sum_of_squares(images: Any, axis: int = 0) -> ts.Array:
+def root_sum_of_squares(images: Numbers, axis: int = 0) -> ts.Array:
     """The images of all coils in one: the length of the vector along ``axis``.
 
     >>> ts.imaging.root_sum_of_squares([[3.0, 1j], [4.0, 0.0]]).tolist()
@@ -95,7 +96,7 @@ def root_sum_of_squares(images: Any, axis: int = 0) -> ts.Array:
     return ts.sqrt(ts.sum(ts.abs2(ts.asarray(images)), axis=axis))
 
 
-def whitening(noise: Any) -> npt.NDArray[Any]:
+def whitening(noise: Numbers) -> npt.NDArray[Any]:
     """The matrix W (coils, coils) that makes the noise of a scan (coils, ...) white: W @ data has a covariance of one.
 
     >>> rng = np.random.default_rng(0)
@@ -121,7 +122,7 @@ def whitening(noise: Any) -> npt.NDArray[Any]:
     return np.linalg.inv(lower)
 
 
-def compress_coils(data: Any, count: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def compress_coils(data: Numbers, count: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The ``count`` combinations of coils that hold most of ``data`` (coils, ...), and the matrix (count, coils) that
     makes them: apply it to other data, or to maps, of the same coils.
 

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._finite import finite
 from ._maps import adaptive_maps
 
 
-def adaptive_combine(images: Any, *, size: int = 5) -> npt.NDArray[Any]:
+def adaptive_combine(images: Numbers, *, size: int = 5) -> npt.NDArray[Any]:
     """One image of those of all coils (coils, *shape), weighted with :func:`adaptive_maps` of them, as Walsh: noise
     adds up less than in the root of the sum of squares.
 
@@ -26,7 +27,7 @@ def adaptive_combine(images: Any, *, size: int = 5) -> npt.NDArray[Any]:
     return np.asarray(np.sum(adaptive_maps(all_coils, size=size).conj() * all_coils, 0))
 
 
-def compress_coils_geometrically(kspace: Any, count: int, *, axis: int = -1) -> tuple[Any, npt.NDArray[Any]]:
+def compress_coils_geometrically(kspace: Numbers, count: int, *, axis: int = -1) -> tuple[Any, npt.NDArray[Any]]:
     """As :func:`compress_coils`, with matrices of their own for each position along ``axis``, which is fully sampled
     (the readout): coils that see a slice are fewer than those that see all. Matrices of neighbours are turned so that
     combinations change smoothly. Returns k-space (count, ...) and the matrices (positions, count, coils), for maps.

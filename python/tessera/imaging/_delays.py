@@ -11,12 +11,13 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from .._checked import Numbers
 
 _STEPS = 8  # of Gauss and Newton
 _ITERATIONS = 12  # of conjugate gradients in each fit
 
 
-def delayed(locs: Any, delays: Any) -> npt.NDArray[Any]:
+def delayed(locs: Numbers, delays: Numbers) -> npt.NDArray[Any]:
     """Readouts (spokes, samples, 2) moved by S n, n the direction of each and S the symmetric matrix of ``delays``
     (yy, xx, yx), in samples of k-space that are one cycle per field of view apart.
 
@@ -38,7 +39,7 @@ def delayed(locs: Any, delays: Any) -> npt.NDArray[Any]:
     return np.asarray(points + (along / length @ matrix)[:, None])
 
 
-def gradient_delays(kspace: Any, locs: Any, *, width: int = 16) -> npt.NDArray[Any]:
+def gradient_delays(kspace: Numbers, locs: Numbers, *, width: int = 16) -> npt.NDArray[Any]:
     """The delays (yy, xx, yx) of radial samples (coils, spokes, samples) at ``locs`` (spokes, samples, 2), for
     :func:`delayed`: those with which the samples within ``width`` of the centre contradict each other least. An image
     of so few pixels is fitted to each coil; what no image explains is made small by steps of Gauss and Newton.

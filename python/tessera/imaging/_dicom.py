@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError, IoError, NotAvailable
-from ._beside import beside
+from .._beside import beside
+from .._checked import Numbers
 
 _LPS = np.diag([-1.0, -1.0, 1.0, 1.0])  # DICOM counts to the left and to the back
 _MR = "1.2.840.10008.5.1.4.1.1.4"
@@ -30,7 +31,7 @@ def pydicom_of(name: str) -> Any:
     return pydicom
 
 
-def save_dicom(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
+def save_dicom(path: str | os.PathLike[str], image: Numbers, affine: Numbers = None) -> None:
     """Writes an image (..., z, y, x) in 16 bits, with the factor that makes values of them, of complex ones the
     magnitudes: one slice as a file, several as a folder with a file for each, in which every image of the axes in front
     is a series of its own. ``affine`` is that of :func:`save_nifti`.

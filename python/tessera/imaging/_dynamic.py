@@ -15,13 +15,14 @@ import tessera as ts
 
 from .. import ArgumentError
 from .._array_prox import lowered
+from .._checked import Numbers
 from ._automatic import TRY, chosen, noise_size
 from ._recipes import Reconstruction, _factors, sense_operator
 
 _AT_ONCE = 256  # blocks that are in memory beside the frames
 
 
-def low_rank_blocks(frames: Any, block: int, threshold: float) -> npt.NDArray[Any]:
+def low_rank_blocks(frames: Numbers, block: int, threshold: float) -> npt.NDArray[Any]:
     """Shrinks the singular values of every block of ``block`` pixels along each axis of frames (time, *shape), as
     matrices of time by pixels; the mean over two grids of blocks, half a block apart, so that no seams show.
 
@@ -58,13 +59,13 @@ def _cuts(n: int, block: int, shift: int) -> list[slice]:
 
 
 def llr_dynamic(
-    kspace: Any,
-    maps: Any,
+    kspace: Numbers,
+    maps: Numbers,
     *,
     lamda: float | str,
-    locs: Any = None,
-    mask: Any = None,
-    weights: Any = None,
+    locs: Numbers = None,
+    mask: Numbers = None,
+    weights: Numbers = None,
     field_map: Any = None,
     times: Any = None,
     block: int = 8,

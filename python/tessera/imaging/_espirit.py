@@ -13,6 +13,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._finite import finite
 from ._maps import strongest, with_phase_of
 from ._placing import bytes_of
@@ -23,7 +24,7 @@ ENOUGH = 0.9  # of the samples of a centre
 
 
 def espirit(
-    kspace: Any,
+    kspace: Numbers,
     *,
     calibration: int = 24,
     kernel: int = 6,

@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 import os
 import pathlib
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError, IoError
-from ._beside import beside
+from .._beside import beside
+from .._checked import Numbers
 
 _LONGEST_HEADER = 1 << 20  # bytes; a header is a few lines
 
@@ -39,7 +39,7 @@ def overwritten(target: str | os.PathLike[str], read: str | os.PathLike[str]) ->
     return next((part for part in files_of(read) if os.path.realpath(part) == real), None)
 
 
-def save_cfl(path: str | os.PathLike[str], array: Any) -> None:
+def save_cfl(path: str | os.PathLike[str], array: Numbers) -> None:
     """Writes an array as complex64. The last axis of the array becomes the first dim of the file, the quickest of both.
 
     >>> ts.imaging.save_cfl("scan", np.arange(6).reshape(2, 3))

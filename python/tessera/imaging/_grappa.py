@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._calibration import centre_of
 from ._finite import inexact
 
@@ -36,7 +37,7 @@ def block_of(shape: Sequence[int], widths: Sequence[int]) -> tuple[slice, ...]:
     return tuple(centre_of((n,), width)[0] for n, width in zip(shape, widths, strict=True))
 
 
-def grappa(kspace: Any, mask: Any, *, kernel: int | Sequence[int] = 5, regularization: float = 1e-4) -> Any:
+def grappa(kspace: Numbers, mask: Numbers, *, kernel: int | Sequence[int] = 5, regularization: float = 1e-4) -> Any:
     """Fills the samples of ``kspace`` (coils, *shape) that ``mask`` leaves out: each is a combination of those within
     ``kernel`` samples around it, learned from the block in the centre of k-space where none is left out.
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 import tessera as ts
 
-from .. import ArgumentError, IoError, NotAvailable
-from ._beside import beside
+from .. import ArgumentError, IoError, NotAvailable, _files
+from .._beside import beside
+from .._checked import Numbers
 from ._dicom import load_dicom, pydicom_of, save_dicom
 from ._files import load_cfl, save_cfl
 from ._nifti import load_nifti, save_nifti
@@ -45,7 +46,7 @@ def _h5py(name: str) -> Any:
 
 
 def save_image(
-    path: str | os.PathLike[str], image: Any, affine: Any = None, *, dims: Sequence[str] | None = None
+    path: str | os.PathLike[str], image: Numbers, affine: Numbers = None, *, dims: Sequence[str] | None = None
 ) -> None:
     """Writes an image (..., y, x): .nii and .nii.gz (of complex images the magnitudes, as viewers expect, and numbers
     of 64 bits in single precision; with the affine), .dcm (the same; a folder of that name where there are several
@@ -72,11 +73,11 @@ def save_image(
         save_cfl(name, x)
     elif kind == ".zarr":
         save_zarr(name, x, affine, dims)
-    elif kind == ".tessera":
-        ts.save(name, {"image": ts.asarray(x)})
     else:
         with beside(name, "save_image") as part:
-            if kind == ".npy":
+            if kind == ".tessera":
+                _files.saved(part, {"image": ts.asarray(x)})
+            elif kind == ".npy":
                 with open(part, "wb") as file:
                     np.save(file, x)
             else:

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
-from ._beside import beside
+from .._beside import beside
+from .._checked import Numbers
 from ._finite import finite
 from ._ismrmrd_layout import COUNTERS, HEAD, NOISE, h5py_of, write_header
 
@@ -21,12 +22,12 @@ _MOST = 65535  # that 16 bits count
 
 def save_ismrmrd(
     path: str | os.PathLike[str],
-    kspace: Any,
+    kspace: Numbers,
     *,
-    locs: Any = None,
+    locs: Numbers = None,
     shape: Any = None,
     trajectory: str = "radial",
-    noise: Any = None,
+    noise: Numbers = None,
     sample_time: float = 0.0,
     dataset: str = "dataset",
 ) -> None:

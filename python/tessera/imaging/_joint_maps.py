@@ -12,6 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._automatic import strength
 from ._finite import finite
 from ._measured import as_precise
@@ -21,11 +22,11 @@ _INNER = 10  # steps of conjugate gradients on the image, then on the maps
 
 
 def joint_maps(
-    kspace: Any,
+    kspace: Numbers,
     shape: Sequence[int],
     *,
-    locs: Any = None,
-    mask: Any = None,
+    locs: Numbers = None,
+    mask: Numbers = None,
     order: int = 7,
     iterations: int = 5,
     lamda: float = 1e-3,

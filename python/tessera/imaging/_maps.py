@@ -11,13 +11,14 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._finite import finite, inexact
 
 _POWERS = 48  # steps of the power method, after which pixels whose two strongest combinations are near get the rest
 _SETTLED = 1e-5  # of the eigenvalue: the residual of an eigenvector
 
 
-def adaptive_maps(images: Any, *, size: int = 5) -> npt.NDArray[Any]:
+def adaptive_maps(images: Numbers, *, size: int = 5) -> npt.NDArray[Any]:
     """Maps from images (coils, *shape), as Walsh: the strongest combination in a window of ``size`` pixels around each.
     Their phase is that of the strongest coil.
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
+from .._checked import Numbers
 
 
 def _pair(who: str, image: Any, truth: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -22,7 +23,7 @@ def _pair(who: str, image: Any, truth: Any) -> tuple[npt.NDArray[Any], npt.NDArr
     return x.astype(wide), y.astype(wide)
 
 
-def nrmse(image: Any, truth: Any, *, scale: bool = False) -> float:
+def nrmse(image: Numbers, truth: Numbers, *, scale: bool = False) -> float:
     """The length of the difference over that of the truth; with ``scale``, after the factor that suits best.
 
     >>> round(ts.imaging.nrmse([3.0, 5.0], [3.0, 4.0]), 6), ts.imaging.nrmse([2.0, 4.0], [1.0, 2.0], scale=True)
@@ -37,7 +38,7 @@ def nrmse(image: Any, truth: Any, *, scale: bool = False) -> float:
     return float(np.linalg.norm(x - y) / size)
 
 
-def psnr(image: Any, truth: Any, *, peak: float | None = None) -> float:
+def psnr(image: Numbers, truth: Numbers, *, peak: float | None = None) -> float:
     """The peak of the truth over the root mean square of the difference, in decibels.
 
     >>> round(ts.imaging.psnr([0.0, 1.0], [0.1, 1.0], peak=1.0), 2)
@@ -49,7 +50,7 @@ def psnr(image: Any, truth: Any, *, peak: float | None = None) -> float:
     return float("inf") if error == 0 else float(10 * np.log10(top**2 / error))
 
 
-def ssim(image: Any, truth: Any, *, window: int = 7, span: float | None = None) -> float:
+def ssim(image: Numbers, truth: Numbers, *, window: int = 7, span: float | None = None) -> float:
     """The structural similarity of two real images, its mean over windows of ``window`` samples along each axis.
 
     ``span`` is the range of values, by default that of the truth; of complex images the magnitudes are compared.

@@ -11,6 +11,7 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from .._checked import Numbers
 from ._automatic import damped, noise_size
 from ._finite import finite
 from ._measured import as_precise, measured
@@ -47,7 +48,7 @@ def rigid(
 
 
 def motion_operator(
-    maps: Any, masks: Any, angles: Sequence[float], shifts: Any, *, device: Any = None, budget: Any = None
+    maps: Numbers, masks: Numbers, angles: Sequence[float], shifts: Any, *, device: Any = None, budget: Any = None
 ) -> NamedLinop:
     """From an image (Ny, Nx) in its first place to k-space (coils, Ky, Kx): shot i took the samples of ``masks[i]``
     while the object was turned by ``angles[i]`` and moved by ``shifts[i]`` pixels, see :func:`rigid`; coils stay.
@@ -83,9 +84,9 @@ def motion_operator(
 
 
 def motion_sense(
-    kspace: Any,
-    maps: Any,
-    masks: Any,
+    kspace: Numbers,
+    maps: Numbers,
+    masks: Numbers,
     angles: Sequence[float],
     shifts: Any,
     *,

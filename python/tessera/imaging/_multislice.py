@@ -11,6 +11,7 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from .._checked import Numbers
 from ._automatic import damped, noise_size
 from ._finite import finite
 from ._measured import measured
@@ -19,7 +20,12 @@ from ._recipes import Reconstruction
 
 
 def multislice_operator(
-    maps: Any, *, shifts: Sequence[float] | None = None, mask: Any = None, device: Any = None, budget: Any = None
+    maps: Numbers,
+    *,
+    shifts: Sequence[float] | None = None,
+    mask: Numbers = None,
+    device: Any = None,
+    budget: Any = None,
 ) -> NamedLinop:
     """From slices (S, Ny, Nx) to the one k-space (coils, Ky, Kx) that holds them all; ``maps`` are (S, coils, Ny, Nx).
     Slice i appears moved by ``shifts[i]`` of the field of view along the first axis, by default by i / S.
@@ -57,11 +63,11 @@ def multislice_operator(
 
 
 def multislice(
-    kspace: Any,
-    maps: Any,
+    kspace: Numbers,
+    maps: Numbers,
     *,
     shifts: Sequence[float] | None = None,
-    mask: Any = None,
+    mask: Numbers = None,
     lamda: float | str = 0.0,
     noise: float | None = None,
     maxiter: int = 50,

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError, IoError
-from ._beside import beside
+from .._beside import beside
+from .._checked import Numbers
 
 _HEAD = np.dtype(
     [
@@ -53,7 +54,7 @@ _SCANNER = 1  # what an affine refers to
 _DENSEST = 1040  # bytes that one of a compressed file can stand for, and a little: deflate's own limit is 1032
 
 
-def save_nifti(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
+def save_nifti(path: str | os.PathLike[str], image: Numbers, affine: Numbers = None) -> None:
     """Writes an image (..., z, y, x) of 1 to 7 axes, compressed where the name ends in .gz. ``affine`` (4, 4) maps the
     numbers (x, y, z, 1) of a voxel to millimetres (right, anterior, superior); by default voxels of one around 0.
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
+from .._checked import Numbers
 
 
 def _to_image(kspace: npt.NDArray[Any], axes: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -57,7 +58,7 @@ def _prepared(who: str, kspace: Any, mask: Any) -> tuple[Any, Any, Any, tuple[in
     return np.where(taken, data, 0), taken, phase, axes
 
 
-def pocs(kspace: Any, mask: Any, *, iterations: int = 20) -> npt.NDArray[Any]:
+def pocs(kspace: Numbers, mask: Numbers, *, iterations: int = 20) -> npt.NDArray[Any]:
     """Images of ``kspace`` (..., *shape), of which ``mask`` (*shape) tells what was taken, by projections onto convex
     sets: in turn the phase becomes that of the low frequencies and the samples become those that were taken.
 
@@ -77,7 +78,7 @@ def pocs(kspace: Any, mask: Any, *, iterations: int = 20) -> npt.NDArray[Any]:
     return np.asarray(image)
 
 
-def conjugate_symmetry(kspace: Any, mask: Any) -> npt.NDArray[Any]:
+def conjugate_symmetry(kspace: Numbers, mask: Numbers) -> npt.NDArray[Any]:
     """Images of ``kspace`` (..., *shape), of which ``mask`` (*shape) tells what was taken: without the phase of the low
     frequencies an image is real, so that samples which were not taken are the conjugates of those across the centre
     (homodyne detection). The phase is put back.

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
+from .._checked import Numbers
 from ._bessel import bessel_j1
 from ._coils import Coils
 
@@ -30,10 +31,10 @@ class Phantom:
     True
     """
 
-    values: Any
-    centres: Any
-    radii: Any
-    angles: Any
+    values: Numbers
+    centres: Numbers
+    radii: Numbers
+    angles: Numbers
 
     def __post_init__(self) -> None:
         for name in ("values", "centres", "radii", "angles"):
@@ -79,7 +80,7 @@ class Phantom:
             result[i] = inside.reshape(oversampling, *split).mean(tuple(range(0, 2 * self.ndim, 2)))
         return result
 
-    def kspace(self, locs: npt.ArrayLike, shape: Sequence[int], *, coils: Coils | None = None) -> npt.NDArray[Any]:
+    def kspace(self, locs: Numbers, shape: Sequence[int], *, coils: Coils | None = None) -> npt.NDArray[Any]:
         """The exact Fourier transform at ``locs`` (..., ndim), in cycles per field of view, as ``ts.NUFFT`` scales it
         for images of ``shape``. With ``coils``, one data set for each of them, along a new first axis.
 
@@ -103,7 +104,7 @@ class Phantom:
                 result[coil] += scale * weight * self._transform(locs - frequency)
         return result
 
-    def projections(self, angles: npt.ArrayLike, offsets: npt.ArrayLike) -> _Floats:
+    def projections(self, angles: Numbers, offsets: Numbers) -> _Floats:
         """Exact line integrals (2-D), in units of half the field of view: (angles, offsets).
 
         A line at angle t and offset s holds the points x cos t + y sin t = s, x along the last axis of the image.

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
+from .._beside import beside
+from .._checked import Numbers
 from .._png import grey, png
-from ._beside import beside
 
 
-def save_png(path: str | os.PathLike[str], pixels: Any) -> None:
+def save_png(path: str | os.PathLike[str], pixels: Numbers) -> None:
     """Writes bytes (height, width), grey, or (height, width, 3), colours, as a PNG file.
 
     >>> ts.imaging.save_png("grey.png", np.zeros((4, 5), np.uint8))

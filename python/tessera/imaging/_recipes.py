@@ -12,6 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from .._checked import Numbers
 from ._automatic import TRY, chosen, damped, noise_size
 from ._finite import finite
 from ._off_resonance import turning
@@ -48,11 +49,11 @@ class Reconstruction:
 
 
 def sense_operator(
-    maps: Any,
+    maps: Numbers,
     *,
-    locs: Any = None,
-    mask: Any = None,
-    weights: Any = None,
+    locs: Numbers = None,
+    mask: Numbers = None,
+    weights: Numbers = None,
     field_map: Any = None,
     times: Any = None,
     toeplitz: bool = True,
@@ -168,12 +169,12 @@ class _Problem:
 
 
 def sense(
-    kspace: Any,
-    maps: Any,
+    kspace: Numbers,
+    maps: Numbers,
     *,
-    locs: Any = None,
-    mask: Any = None,
-    weights: Any = None,
+    locs: Numbers = None,
+    mask: Numbers = None,
+    weights: Numbers = None,
     field_map: Any = None,
     times: Any = None,
     lamda: float | str = 0.0,
@@ -208,13 +209,13 @@ def sense(
 
 
 def l1_wavelet(
-    kspace: Any,
-    maps: Any,
+    kspace: Numbers,
+    maps: Numbers,
     *,
     lamda: float | str,
-    locs: Any = None,
-    mask: Any = None,
-    weights: Any = None,
+    locs: Numbers = None,
+    mask: Numbers = None,
+    weights: Numbers = None,
     field_map: Any = None,
     times: Any = None,
     wavelet: str = "db4",
@@ -264,13 +265,13 @@ def l1_wavelet(
 
 
 def tv(
-    kspace: Any,
-    maps: Any,
+    kspace: Numbers,
+    maps: Numbers,
     *,
     lamda: float | str,
-    locs: Any = None,
-    mask: Any = None,
-    weights: Any = None,
+    locs: Numbers = None,
+    mask: Numbers = None,
+    weights: Numbers = None,
     field_map: Any = None,
     times: Any = None,
     rho: float | None = None,

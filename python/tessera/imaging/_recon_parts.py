@@ -13,7 +13,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import IoError
-from ._beside import beside
+from .._beside import beside
 from ._ismrmrd import Scan
 from ._recipes import sense_operator
 

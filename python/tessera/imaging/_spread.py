@@ -10,13 +10,14 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, Sparse
+from .._checked import Numbers
 
 
 def spread(
-    table: Any,
+    table: Numbers,
     samples: int,
     *,
-    weights: Any = None,
+    weights: Numbers = None,
     interpolate: bool = True,
     image_shape: Any = None,
     data_shape: Any = ("R", "T"),

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from .._checked import Numbers
 from ._automatic import TRY, chosen, damped, noise_size, strength
 from ._dynamic import largest_of_blocks
 from ._finite import finite
@@ -19,7 +20,7 @@ from ._placing import placed
 from ._recipes import Reconstruction, sense_operator
 
 
-def subspace_basis(signals: Any, rank: int) -> npt.NDArray[Any]:
+def subspace_basis(signals: Numbers, rank: int) -> npt.NDArray[Any]:
     """Orthonormal columns (times, rank) that hold most of ``signals`` (times, examples).
 
     >>> times = np.arange(1, 9)
@@ -35,7 +36,7 @@ def subspace_basis(signals: Any, rank: int) -> npt.NDArray[Any]:
 
 
 def subspace_operator(
-    maps: Any, basis: Any, *, locs: Any = None, mask: Any = None, device: Any = None, budget: Any = None
+    maps: Numbers, basis: Numbers, *, locs: Numbers = None, mask: Numbers = None, device: Any = None, budget: Any = None
 ) -> NamedLinop:
     """From images of coefficients (B, *shape) to the k-space of all coils at all times: ``basis`` is (times, B), and
     ``mask`` (times, *shape) or ``locs`` (times, ..., ndim) tell what is measured at each.
@@ -81,13 +82,13 @@ def subspace_operator(
 
 
 def subspace(
-    kspace: Any,
-    maps: Any,
-    basis: Any,
+    kspace: Numbers,
+    maps: Numbers,
+    basis: Numbers,
     *,
     lamda: float | str = 0.0,
-    locs: Any = None,
-    mask: Any = None,
+    locs: Numbers = None,
+    mask: Numbers = None,
     block: int | None = 8,
     noise: float | None = None,
     maxiter: int = 50,

@@ -10,6 +10,7 @@ import numpy as np
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from .._checked import Numbers
 from ._automatic import TRY, strength
 from ._recipes import Reconstruction, _Problem
 
@@ -51,14 +52,14 @@ def tgv_terms(A: NamedLinop, lamda: float, ratio: float = 2.0) -> tuple[list[Nam
 
 
 def tgv(
-    kspace: Any,
-    maps: Any,
+    kspace: Numbers,
+    maps: Numbers,
     *,
     lamda: float | str,
     ratio: float = 2.0,
-    locs: Any = None,
-    mask: Any = None,
-    weights: Any = None,
+    locs: Numbers = None,
+    mask: Numbers = None,
+    weights: Numbers = None,
     field_map: Any = None,
     times: Any = None,
     noise: float | None = None,

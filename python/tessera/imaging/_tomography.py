@@ -14,6 +14,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop, RayTransform
+from .._checked import Numbers
 from ._automatic import TRY, chosen, noise_length
 from ._recipes import Reconstruction
 
@@ -201,7 +202,7 @@ def _with_depth(A: RayTransform) -> NamedLinop:
     return out @ cone @ into
 
 
-def fdk(data: Any, A: RayTransform, *, window: str = "ramp") -> Reconstruction:
+def fdk(data: Numbers, A: RayTransform, *, window: str = "ramp") -> Reconstruction:
     """Filtered backprojection: of parallel rays, or Feldkamp, Davis and Kress' of a fan or cone; see
     :func:`fbp_operator`.
 
@@ -235,7 +236,7 @@ def _inverse(sums: Any) -> Any:
 
 
 def sirt(
-    data: Any,
+    data: Numbers,
     A: NamedLinop,
     *,
     maxiter: int = 50,
@@ -256,7 +257,7 @@ def sirt(
 
 
 def os_sart(
-    data: Any,
+    data: Numbers,
     A: NamedLinop,
     *,
     subsets: int = 10,
@@ -328,7 +329,7 @@ def _view_subsets(who: str, A: NamedLinop, subsets: int) -> list[tuple[NamedLino
 
 
 def tv_ct(
-    data: Any,
+    data: Numbers,
     A: NamedLinop,
     *,
     lamda: float | str,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import ArgumentError
-from ._beside import beside
+from .._beside import beside
 from ._files import overwritten
 from ._image_files import load_image
 from ._pictures import grey

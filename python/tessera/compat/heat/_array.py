@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import _tessera as _core
 from ... import dist as _dist
+from ..._checked import shown
 from .._absent import Absent
 from ._types import canonical, datatype
 
@@ -119,6 +120,8 @@ def as_device(device: Any) -> Device:
     if isinstance(device, Device):
         return device
     kind, _, number = str(device).partition(":")
+    if not kind.isidentifier() or not (number or "0").isdecimal():
+        raise ValueError(f"ht: device is {shown(device)}; expected a Device, or text such as 'cpu' or 'gpu:1'")
     return Device("gpu" if kind == "cuda" else kind, int(number or 0))
 
 

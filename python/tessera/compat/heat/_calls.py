@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dist as _dist
+from ..._checked import shown
 from ._array import DNDarray, ours, theirs
 
 _SINGLE = {"float64": "float32", "complex128": "complex64"}
@@ -47,6 +48,8 @@ def into(out: DNDarray | None, result: Any) -> Any:
     """The result, written into an array that was given for it."""
     if out is None:
         return result
+    if not isinstance(out, DNDarray):
+        raise TypeError(f"ht: out is {shown(out)}; expected a DNDarray or None")
     if out.shape != result.shape:
         raise ValueError(f"ht: out has shape {out.shape}, the result {result.shape}")
     out[...] = result

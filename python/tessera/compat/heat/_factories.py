@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dist as _dist
+from ..._checked import shown
 from ..._distributions import is_whole
 from ._array import Communication, Device, DNDarray, as_device, ours
 from ._types import canonical
@@ -31,7 +32,7 @@ def use_comm(comm: Communication | None = None) -> None:
 
     >>> ht.use_comm(ht.MPI_WORLD)
     """
-    _now["comm"] = comm or MPI_WORLD
+    _now["comm"] = MPI_WORLD if comm is None else sanitize_comm(comm)
 
 
 def sanitize_comm(comm: Communication | None) -> Communication:
@@ -40,7 +41,9 @@ def sanitize_comm(comm: Communication | None) -> Communication:
     >>> ht.sanitize_comm(None).rank
     0
     """
-    return comm or get_comm()
+    if comm is not None and not isinstance(comm, Communication):
+        raise TypeError(f"ht: comm is {shown(comm)}; expected a Communication or None")
+    return get_comm() if comm is None else comm
 
 
 def get_device() -> Device:
