@@ -180,12 +180,12 @@ SHARES = {"stored": 9, "imaging": 29, "split": 3}
 @pytest.mark.parametrize("home", SHARES)
 def test_one_argument_that_is_wrong(home):
     """Of the calls in the examples of a module: it is named, or taken; one_wrong.py goes on with the other cases."""
-    count = len(one_wrong.cases(SHARES[home], 0, home))
+    count = len(one_wrong.cases(SHARES[home], 0, f"ts.{home}."))
     if count == 0:
         pytest.skip(f"the library of {home} is not installed")
     first, failures = 0, []
     while first < count:
-        _, wrong, first = fuzz_calls.run_block(f"{SHARES[home]}:0", first, count, [*ONE_WRONG, home])
+        _, wrong, first = fuzz_calls.run_block(f"{SHARES[home]}:0", first, count, [*ONE_WRONG, f"ts.{home}."])
         failures += wrong
     assert not failures, "\n".join(failures)
 

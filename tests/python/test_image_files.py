@@ -187,7 +187,7 @@ def test_entries_that_are_no_images(tmp_path):
 
 def test_a_failure_while_writing_leaves_nothing_beside(tmp_path, monkeypatch):
     """Whatever ends it, of any type, and whichever file it is; the old one stays as it was."""
-    from tessera.imaging import _beside
+    from tessera import _beside
 
     kinds = [".npy", ".nii", ".nii.gz", ".cfl", ".h5", ".png", ".html", ".json"]
     for end in kinds:
@@ -204,7 +204,7 @@ def test_a_failure_while_writing_leaves_nothing_beside(tmp_path, monkeypatch):
         monkeypatch.undo()
         assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {f"x{end}": "old" for end in kinds}
     for end in (".h5", ".npy", ".cfl", ".nii", ".dcm"):
-        with pytest.raises(ts.ArgumentError, match="save_image: .*expected numbers"):
+        with pytest.raises(ts.ArgumentError, match="save_image: .*expected .*numbers"):
             im.save_image(tmp_path / f"y{end}", np.array([["a"]]))
     assert len(list(tmp_path.iterdir())) == len(kinds)
 

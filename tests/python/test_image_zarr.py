@@ -46,11 +46,11 @@ def test_there_and_back(kind, shape, rng, tmp_path):
     x = (40 * rng.standard_normal(shape) + (40j if "complex" in kind else 0)).astype(kind)
     affine, path = rng.standard_normal((4, 4)), tmp_path / "x.zarr"
     plain = ("dim_0", "z", "y", "x")[4 - len(shape) :]
-    for place, dims, want in [(None, None, plain), (affine, None, plain), (affine, "abcd"[: len(shape)], None)]:
+    for place, dims, want in [(None, None, plain), (affine, None, plain), (affine, tuple("abcd")[: len(shape)], None)]:
         im.save_image(path, x.T.copy().T, place, dims=dims)  # of any strides; the second replaces the first
         got, there, names = im.load_zarr(path)
         assert got.dtype == x.dtype and np.array_equal(got, x) and np.array_equal(im.load_image(f"{path}/"), x)
-        assert names == (want or tuple(dims)) and np.array_equal(there, place)
+        assert names == (want or dims) and np.array_equal(there, place)
         told, labels, more = by_the_text(path)
         assert np.array_equal(told, x) and tuple(labels) == names
         assert more == ({} if place is None else {"affine": affine.tolist()})

@@ -116,7 +116,7 @@ def test_frames_one_after_another(rng):
     A, _, _ = pair(rng, (8, 7), {"tol": 1e-6}, points=(20,))
     x = drawn(rng, (2, 8, 7), "complex64")
     for _ in range(4):
-        k = rng.uniform(-4, 4, (20, 2))
+        k = rng.uniform(-0.5, 0.5, (20, 2)) * (8, 7)
         A = A.with_locs(k)
         assert same(A(x), ts.NUFFT(k, (8, 7), ("K",), ("X", "Y"), batch_shape=("C",), tol=1e-6)(x))
 
@@ -125,7 +125,7 @@ def test_frames_one_after_another(rng):
 @pytest.mark.parametrize("frames", [("T",), ("T", "E")], ids=len)
 def test_one_trajectory_per_frame(device, rng, frames, options):
     sizes = (3, 2)[: len(frames)]
-    old, new = (rng.uniform(-4, 4, (*sizes, 5, 2)) for _ in range(2))
+    old, new = (rng.uniform(-0.5, 0.5, (*sizes, 5, 2)) * (8, 7) for _ in range(2))
     make = lambda k: ts.NUFFT(  # noqa: E731
         k, (8, 7), ("K",), ("X", "Y"), batch_shape=("C",), locs_batch_shape=frames, name="F", **options
     ).to(device)

@@ -361,6 +361,10 @@ def test_every_proximal_map(p, tmp_path):
         assert_same(again(v, 0.7), p(v, 0.7))
 
 
+def steps_of(plan):
+    return [line for line in plan.explain().splitlines() if not line.strip().startswith("note:")]
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("device", ["cpu", "sim:0"])
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
@@ -370,7 +374,9 @@ def test_plans_are_planned_again(dtype, device, way):
     x = ts.asarray(maps, device=device)
     for p in (A.plan(x), A.N.plan(shape=maps.shape, dtype=dtype)):
         again = WAYS[way](p)
-        assert repr(again) == repr(p) and again.explain() == p.explain() and same_values(again(x), p(x))
+        assert repr(again) == repr(p) and same_values(again(x), p(x))
+        # The operator travels as it was simplified; why it was is told where that was done.
+        assert steps_of(again) == steps_of(p)
 
 
 def test_plans_of_operators_that_cannot_be_pickled():

@@ -34,15 +34,9 @@ MODULES = {
     "ts.split": importlib.import_module("tessera.split"),
     "ts.stored": ts.stored,
     "ts.imaging": ts.imaging,
-    "ts.compat.heat": importlib.import_module("tessera.compat.heat"),
 }
-for bridge in ("scipy", "torch", "jax"):
-    if hasattr(ts, bridge):  # where the library is installed
-        MODULES[f"ts.{bridge}"] = getattr(ts, bridge)
 # What sleeps, starts threads by the number, measures the machine, or speaks to other processes.
 LEFT_OUT = {"ts.Sleep", "ts.dist.run_ranks", "ts.set_num_threads", "ts.compute.resolve", "ts.dist.Communicator"}
-# What every later call of Heat's then begins with.
-LEFT_OUT |= {f"ts.compat.heat.{name}" for name in ("use_comm", "use_device")}
 # What makes every later call wait, or starts threads.
 SETTINGS_LEFT_OUT = {"sim_delay_us", "num_threads", "sim_devices"}
 DUNDERS = """__getitem__ __setitem__ __add__ __radd__ __sub__ __mul__ __rmul__ __matmul__ __rmatmul__ __imatmul__ __pow__
