@@ -96,7 +96,9 @@ std::vector<Sample> samples<Sparse>(DType t, Device d) {
 template <>
 std::vector<Sample> samples<NUFFT>(DType, Device d) {
   const auto locs = [&](const Shape& s, std::uint64_t seed) { return places(s, d, seed, -4, 4); };
-  NufftOptions accurate, sampling, own, none, even;
+  NufftOptions wrapped, own, none;
+  wrapped.wrap = true;
+  NufftOptions accurate = wrapped, sampling = wrapped, even = wrapped;
   accurate.oversamp = 2;
   accurate.width = 6;
   sampling.mode = NufftMode::sampling;
@@ -106,15 +108,21 @@ std::vector<Sample> samples<NUFFT>(DType, Device d) {
   even.width = 4;
   return {{"line", NUFFT(locs({5, 1}, 1), {8}), {8}, dims("Nx")},
           {"plane of coils",
-           NUFFT(locs({2, 3, 2}, 2), {7, 8}, dims("RK"), dims("XY"), {}, dims("C")),
+           NUFFT(locs({2, 3, 2}, 2), {7, 8}, dims("RK"), dims("XY"), {}, dims("C"), wrapped),
            {3, 7, 8},
            dims("XY")},
           {"accurate",
            NUFFT(locs({4, 2}, 3), {6, 5}, {}, {}, {}, dims("..."), accurate),
            {2, 6, 5},
            dims("NxNy")},
-          {"volume", NUFFT(locs({4, 3}, 4), {5, 4, 3}), {5, 4, 3}, dims("NxNyNz")},
-          {"flat", NUFFT(locs({4, 2}, 5), {6, 1}), {6, 1}, dims("NxNy")},
+          {"volume",
+           NUFFT(locs({4, 3}, 4), {5, 4, 3}, {}, {}, {}, dims("..."), wrapped),
+           {5, 4, 3},
+           dims("NxNyNz")},
+          {"flat",
+           NUFFT(locs({4, 2}, 5), {6, 1}, {}, {}, {}, dims("..."), wrapped),
+           {6, 1},
+           dims("NxNy")},
           {"names that meet",
            NUFFT(locs({3, 4, 1}, 6), {8}, Dims{"Nx1", "Kx"}, dims("Nx"), {}, dims("C")),
            {2, 8},
@@ -148,6 +156,7 @@ std::vector<Sample> trajectory_samples(DType t, Device d) {
   };
   FieldMapOptions by_time{.tol = 1e-3, .segments = 3};
   by_time.batch_shape = dims("C");
+  by_time.wrap = true;
   FieldMapOptions by_frequency = by_time;
   by_frequency.segmentation = Segmentation::frequency;
   const auto field_map = [&](const FieldMapOptions& o) {

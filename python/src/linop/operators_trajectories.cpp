@@ -78,7 +78,8 @@ void bind_trajectories(nb::module_& m) {
       nb::sig("def FieldMapNUFFT(locs: ArrayLike, grid_size: ShapeLike, field_map: ArrayLike, "
               "times: ArrayLike, output_shape: DimsLike | None = None, input_shape: DimsLike | "
               "None = None, batch_shape: DimsLike | None = None, *, tol: float = 0.001, segments: "
-              "int | None = None, segmentation: str = 'time', wrap: bool = False, name: str | None = None) -> "
+              "int | None = None, segmentation: str = 'time', wrap: bool = False, name: str | None "
+              "= None) -> "
               "NamedLinop"),
       documented(
           "FieldMapNUFFT",

@@ -15,7 +15,7 @@ using nb::literals::operator""_a;
 // A Run serves one thread at a time; calls from several threads take turns.
 struct PlanObject {
   explicit PlanObject(NamedLinop a) : source(std::move(a)) {}
-  Reached reached;  // first: it outlives the plan and its run
+  Reached reached;    // first: it outlives the plan and its run
   NamedLinop source;  // with the options, all that a plan is made of
   Plan plan;
   PlanOptions options;

@@ -17,7 +17,7 @@ namespace {
 NamedLinop mixed_nufft() {
   const Array points = ops::multiply(random_on_host({40, 2}, DType::f64, 1), Value(2.0));
   const NamedLinop f = NUFFT(points, {8, 6}, dims("K"), dims("XY"), {}, dims("T"),
-                             NufftOptions{.oversamp = 1.25, .width = 4.0, .toeplitz = true});
+                             NufftOptions{.toeplitz = true, .wrap = true});
   return f * NamedLinop(Dense(random_on_host({5, 3}, DType::c128, 2), dims("AT"), dims("AXY"),
                               dims("TXY")));
 }

@@ -94,7 +94,8 @@ NamedLinop to_points(const NUFFT& a) {
   const Shape padded = a.padded();
   const std::string who = cat("NUFFT ", a.names.str());
   if (!o.do_prep_locs) check_positions(who, a.locs, padded);
-  const Array at = o.do_prep_locs ? nufft::prepared_locs(a.locs, a.grid_size, padded, who, o.wrap) : a.locs;
+  const Array at =
+      o.do_prep_locs ? nufft::prepared_locs(a.locs, a.grid_size, padded, who, o.wrap) : a.locs;
   const Dims batch = a.batch_dims(), points = a.point_dims();
   if (o.mode == NufftMode::sampling)
     return Sampling::from_stacked_idx(nearest(at, padded), padded, points, a.inner_names, batch);

@@ -113,8 +113,7 @@ Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded, s
   if (locs.device() != cpu && locs.size() > 0) {
     const Array there = locs.astype(DType::f64).contiguous();
     const Array within = ops::less_equal(ops::absolute(there), on_device(limits, there.device()));
-    if (reduce(ReduceOp::all, within).item().as<bool>())
-      return prepared_there(there, grid, padded);
+    if (reduce(ReduceOp::all, within).item().as<bool>()) return prepared_there(there, grid, padded);
   }  // else the host names the location
   const Array from = locs.to(cpu).astype(DType::f64).contiguous();
   const Array to(Storage::allocate(cpu, from.bytes()), Layout::contiguous(from.shape()),
