@@ -12,6 +12,7 @@ from tessera.__main__ import main
 import tessera as ts
 from tessera import imaging as im
 
+FILES = [end for end in im._image_files.ENDINGS if end not in (".dcm", ".zarr")]  # which may be folders
 PIXELS = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
@@ -43,9 +44,7 @@ def files(tmp_path_factory):
 
 def writers(files):
     """(ending, function of a path) by name."""
-    found = {
-        f"image{end}": (end, lambda p: im.save_image(p, PIXELS)) for end in im._image_files.ENDINGS if end != ".dcm"
-    }
+    found = {f"image{end}": (end, lambda p: im.save_image(p, PIXELS)) for end in FILES}
     found |= {
         "png": (".png", lambda p: im.save_png(p, PIXELS.astype(np.uint8))),
         "nifti": (".nii", lambda p: im.save_nifti(p, PIXELS)),
@@ -69,7 +68,7 @@ def writers(files):
     return found
 
 
-NAMES = [f"image{end}" for end in im._image_files.ENDINGS if end != ".dcm"]
+NAMES = [f"image{end}" for end in FILES]
 NAMES += [
     "png",
     "nifti",

@@ -101,7 +101,8 @@ def maps_of_centre(
             strength = values[:, which]
             weight = np.clip((strength - crop) / (1 - crop), 0, 1) if soft and crop < 1 else strength >= crop
             found = with_phase_of(vectors[:, :, which], 0) * weight[:, None]
-            result[(which, slice(None), *place)] = found.T.reshape(coils, *sizes)
+            at: Any = (which, slice(None), *place)
+            result[at] = found.T.reshape(coils, *sizes)
     return result[0] if maps == 1 else result
 
 

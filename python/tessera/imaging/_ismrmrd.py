@@ -272,10 +272,11 @@ class RawReader:
             )
         if self.cartesian:
             nx = self.encoding.matrix[2]
-            return (np.arange(nx) - nx // 2) * seconds
+            return np.asarray((np.arange(nx) - nx // 2) * seconds, np.float64)
         first = heads[0]
         samples = int(first["number_of_samples"]) - int(first["discard_pre"]) - int(first["discard_post"])
-        return (np.arange(samples) - (int(first["center_sample"]) - int(first["discard_pre"]))) * seconds
+        zero = int(first["center_sample"]) - int(first["discard_pre"])
+        return np.asarray((np.arange(samples) - zero) * seconds, np.float64)
 
     def affine(self, only: Mapping[str, int]) -> npt.NDArray[np.float64]:
         """Where the pixels of a part of the file are in the room."""

@@ -68,4 +68,4 @@ def turning(
 
 
 def _grid(shape: Sequence[int]) -> list[npt.NDArray[Any]]:
-    return np.meshgrid(*[np.arange(n) - n // 2 for n in shape], indexing="ij")
+    return list(np.meshgrid(*[np.arange(n) - n // 2 for n in shape], indexing="ij"))
