@@ -123,7 +123,7 @@ def test_what_cannot_be_told_is_a_sentence(name):
         with pytest.raises(ts.ArgumentError, match=f"^{who}: lamda "):
             recipe(data, lamda=bad, maxiter=1)
     for bad in (-1.0, np.nan, np.inf, "much"):
-        with pytest.raises(ts.ArgumentError, match=f"^{who}: noise .*root mean square"):
+        with pytest.raises(ts.ArgumentError, match=f"^{who}: noise .*(root mean square|expected a number)"):
             recipe(data, lamda="auto", noise=bad, maxiter=1)
     if who == "tv_ct":
         few_cells = ts.ParallelBeam(np.linspace(0, np.pi, 30, endpoint=False), SHAPE, 7, batch_shape=())
@@ -139,7 +139,7 @@ def test_what_cannot_be_told_is_a_sentence(name):
 
 @pytest.mark.parametrize("who", ["joint_maps", "tgv_terms"])
 def test_what_has_no_auto(who):
-    with pytest.raises(ts.ArgumentError, match=f"^{who}: lamda 'auto'"):
+    with pytest.raises(ts.ArgumentError, match=f"^{who}: lamda (is )?'auto'"):
         if who == "joint_maps":
             im.joint_maps(along(im.sense_operator(MAPS), HEAD), SHAPE, mask=MASK, lamda="auto")
         else:
