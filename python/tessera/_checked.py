@@ -208,7 +208,7 @@ def checked(function: Callable[..., Any], who: str | None = None) -> Callable[..
     return call
 
 
-def check_calls(module: dict[str, Any], names: Iterable[str], prefix: str = "") -> None:
+def check_arguments(module: dict[str, Any], names: Iterable[str], prefix: str = "") -> None:
     """Has the calls of functions, constructors and methods of these names of a module looked at; sentences begin with
     the prefix."""
     for name in names:

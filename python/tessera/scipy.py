@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _tessera as _core
 from ._batched import apply_batched, needs
-from ._checked import check_calls as _check_calls
+from ._checked import check_arguments as _check_arguments
 
 try:
     import scipy.sparse
@@ -126,4 +126,4 @@ def from_linearoperator(
     return _core.SimpleLinop(forward, adjoint, None, names_in, names_out, type(L).__name__, sizes, least)
 
 
-_check_calls(globals(), __all__, "ts.scipy.")
+_check_arguments(globals(), __all__, "ts.scipy.")

@@ -17,7 +17,7 @@ from typing import Any
 
 from . import _tessera as _core
 from ._checked import Operand
-from ._checked import check_calls as _check_calls
+from ._checked import check_arguments as _check_arguments
 from ._stored_forms import matrix
 from ._stored_functions import complete as _complete
 from ._stored_functions import matmul
@@ -149,4 +149,4 @@ def open(path: str | os.PathLike[str], mode: str = "r", dataset: str | None = No
 
 
 _complete()
-_check_calls(globals(), __all__)
+_check_arguments(globals(), __all__)

@@ -7,7 +7,7 @@ operators. Nothing below this package knows of it.
 ((9, 32), dtype('complex128'))
 """
 
-from .._checked import check_calls as _check_calls
+from .._checked import check_arguments as _check_arguments
 from ._automatic import by_discrepancy, noise_level
 from ._calibration import Calibration
 from ._coils import Coils, compress_coils, root_sum_of_squares, whitening
@@ -125,4 +125,4 @@ __all__ = [
     "whitening",
 ]
 
-_check_calls(globals(), __all__)
+_check_arguments(globals(), __all__)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
-from ..._checked import check_calls as _check_calls
+from ..._checked import check_arguments as _check_arguments
 from .._absent import refuse as _refuse
 from . import _factories, _functions, _types, fft, io, linalg, random, statistics
 from ._array import Communication, Device, DNDarray
@@ -50,8 +50,8 @@ globals().update(_types.TYPES)
 globals().update({_name: _types.TYPES[_of] for _name, _of in _types.ALIASES.items()})
 _functions.methods("save", {"save": io.save})
 for _part in (fft, io, linalg, random, statistics):
-    _check_calls(vars(_part), getattr(_part, "__all__", ()), f"ht.{_part.__name__.rpartition('.')[2]}.")
-_check_calls(globals(), [_name for _name in __all__ if _name != "DNDarray"], "ht.")
+    _check_arguments(vars(_part), getattr(_part, "__all__", ()), f"ht.{_part.__name__.rpartition('.')[2]}.")
+_check_arguments(globals(), [_name for _name in __all__ if _name != "DNDarray"], "ht.")
 
 _LEARNING = "it is no part of arrays; scikit-learn takes x.numpy()"
 _PRINTING = "repr() shows the whole array on every rank; ht.print0 prints once"
