@@ -160,7 +160,7 @@ struct Weighted {
         else
           factor = load_split<bytes>(reinterpret_cast<const R*>(w));
         factor.im *= sign;
-        to.put(swapped(z * factor));
+        to.put(swapped(unfused_product(z, factor)));
       }
       w += by;
     }

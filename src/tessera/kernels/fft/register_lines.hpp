@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The calls of SmoothLines on registers of so many bytes: which passes over which walks. A file for
-// each width instantiates them (register_lines_16.cpp, register_lines_32.cpp). Private to the cpu's FFT.
+// each width and precision instantiates them (register_lines_16.cpp, ...). Private to the cpu's FFT.
 //   RegisterLines<float, 32>{tables}.columns(16, x, step, y, step, -1, 1.0f, scratch);
 
 #include "tessera/kernels/fft/smooth_lines.hpp"

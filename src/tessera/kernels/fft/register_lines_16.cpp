@@ -4,6 +4,5 @@
 namespace tessera {
 
 template struct RegisterLines<float, 16>;
-template struct RegisterLines<double, 16>;
 
 }  // namespace tessera

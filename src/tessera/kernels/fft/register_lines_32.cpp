@@ -5,7 +5,6 @@ namespace tessera {
 
 #if defined(__x86_64__)
 template struct RegisterLines<float, 32>;
-template struct RegisterLines<double, 32>;
 #endif
 
 }  // namespace tessera

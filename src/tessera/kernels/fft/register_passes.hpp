@@ -18,12 +18,15 @@
 
 namespace tessera {
 
-// Each use is a function of its own, compiled for processors that have registers of so many bytes.
+// Each use is a function of its own, compiled for what the processor has. Narrow registers hold what is
+// left over from wide ones: where products and sums are fused in these they are fused in those, so that
+// the bits of a line do not depend on how many are beside it.
 template <int bytes, class F>
 [[gnu::noinline]] void on_registers(const F& f) {
 #if defined(__x86_64__)
   if constexpr (bytes > 16)
     return host_instructions() == Instructions::avx512 ? run_avx512(f) : run_avx2(f);
+  if (host_instructions() != Instructions::base) return run_avx2(f);
 #endif
   f();
 }

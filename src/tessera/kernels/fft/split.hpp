@@ -30,6 +30,23 @@ template <class R, int bytes>
 TESSERA_INLINE Split<R, bytes> operator*(const Split<R, bytes>& a, const Split<R, bytes>& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
+// A register as it is, rounded: what is made of it is not fused with what it was made of. Code that is not optimised
+// fuses nothing, and holds wide registers in memory, where an operand in a register cannot be asked for.
+template <class V>
+TESSERA_INLINE V rounded(V v) {
+#if !defined(__OPTIMIZE__)
+#elif defined(__x86_64__)
+  asm("" : "+x"(v));
+#elif defined(__aarch64__)
+  asm("" : "+w"(v));
+#endif
+  return v;
+}
+// The same bits in whichever order its parts are: of swapped numbers, and as fft_passes_run.cpp has it.
+template <class R, int bytes>
+TESSERA_INLINE Split<R, bytes> unfused_product(const Split<R, bytes>& a, const Split<R, bytes>& b) {
+  return {rounded(a.re * b.re) - rounded(a.im * b.im), rounded(a.re * b.im) + rounded(a.im * b.re)};
+}
 template <class R, int bytes>
 TESSERA_INLINE Split<R, bytes> scaled(const Split<R, bytes>& a, const Register<R, bytes>& b) {
   return {a.re * b, a.im * b};
@@ -294,8 +311,9 @@ TESSERA_INLINE void transform_product(Split<R, bytes> (&x)[A * B]) {
 #pragma GCC unroll 8
     for (int i = 0; i < A; ++i) y[j][i] = x[j + B * i];
     transform(y[j]);
+    if (j == 0) continue;
 #pragma GCC unroll 8
-    for (int k = 1; k < A && j > 0; ++k)
+    for (int k = 1; k < A; ++k)
       y[j][k] = y[j][k] * split_number<bytes>(static_cast<R>(roots.cosine[j * k]),
                                               static_cast<R>(-roots.sine[j * k]));
   }
