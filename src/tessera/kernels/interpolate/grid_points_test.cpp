@@ -115,6 +115,37 @@ TEST(GridPoints, OffTheGridTheyAreThoseOfTheHost) {
     }
 }
 
+// Frequencies are the positions that they mean, on every device, however far off.
+TEST(GridPoints, FrequenciesLieWhereTheirPositionsDo) {
+  const Device there = test_device() == cpu ? Device::parse("sim:0") : test_device();
+  const Shape grid{60, 33, 21};
+  const Frequencies of{{40, 33, 7}, {30, 0, -10}, true};
+  const Array k = ops::multiply(Random(9).uniform({4001, 3}, DType::f64, cpu, -1, 1), 90.0);
+  std::vector<double> at = values_of<double>(k);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double n = static_cast<double>(grid[static_cast<i64>(i % 3)]),
+                 x = at[i] * n / static_cast<double>(of.image[static_cast<i64>(i % 3)]) +
+                     static_cast<double>(of.zero[static_cast<i64>(i % 3)]);
+    at[i] = x - n * std::floor(x / n);
+  }
+  const Array positions = laid_out<double>({4001, 3}, at, Lay::dense, cpu);
+  const SpreadKernel kernel{.width = {4.0}};
+  const GridPoints want = make_grid_points(positions, grid, kernel);
+  EXPECT_EQ(values_of<double>(grid_positions(k, grid, of)), at);
+  for (Device where : {Device(cpu), there}) {
+    const GridPoints got = make_grid_points(k.to(where), grid, kernel, "Points", of);
+    EXPECT_EQ(got.device(), where);
+    EXPECT_EQ(values_of<i64>(got.order), values_of<i64>(want.order));
+    EXPECT_EQ(values_of<i64>(got.starts), values_of<i64>(want.starts));
+    EXPECT_EQ(values_of<double>(got.locs), values_of<double>(want.locs));
+    EXPECT_EQ(values_of<double>(grid_positions(k.to(where), grid, of)), at);
+    const std::string text = thrown_text<ArgumentError>([&] {
+      (void)make_grid_points(k.to(where), grid, kernel, "Points", {of.image, of.zero, false});
+    });
+    EXPECT_NE(text.find("expected cycles per field of view"), std::string::npos) << text;
+  }
+}
+
 TEST(GridPoints, TheFirstLocationThatIsNotFiniteIsNamed) {
   std::vector<double> at(100000, 0.5);
   at[70001] = at[90000] = std::numeric_limits<double>::infinity();
@@ -127,6 +158,30 @@ TEST(GridPoints, TheFirstLocationThatIsNotFiniteIsNamed) {
     });
     EXPECT_EQ(text, "Points: location 35000 is inf along axis 1; locations must be finite");
   }
+}
+
+// Points are sorted when they are first used: an array may have changed since it was checked.
+TEST(GridPoints, WhatIsNotFiniteAnyMoreGetsAPlace) {
+  const double inf = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> at(600, 2.5);
+  at[0] = at[301] = nan;
+  at[100] = inf;
+  at[599] = -inf;
+  std::vector<Device> places{test_device()};
+  if (test_device() == cpu) places.push_back(Device::parse("sim:0"));
+  for (bool circular : {true, false})
+    for (Device where : places) {
+      const SpreadKernel k{.width = {3.0, 3.0}, .circular = circular};
+      const GridPoints p =
+          sorted_points(laid_out<double>({300, 2}, at, Lay::dense, where), {70, 33}, k);
+      EXPECT_EQ(values_of<i64>(p.starts).front(), 0);
+      EXPECT_EQ(values_of<i64>(p.starts).back(), 300);
+      for (double x : values_of<double>(p.locs)) {
+        EXPECT_GE(x, circular ? 0 : -5);
+        EXPECT_LT(x, circular ? 70 : 76);
+      }
+    }
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Array interpolate(const Array& values, const GridPoints& p) {
   const Array out = Array::empty(shape, values.dtype(), values.device());
   const InterpolateSpec spec{false, operand_of(values), operand_of(out), batch, p.kernel};
   launch_now(&KernelTable::interpolate, "interpolate", spec, values.device(),
-             {&values, &p.locs, &p.order, &out});
+             {&values, &p.locs, &p.order, &p.starts, &out});
   return out;
 }
 

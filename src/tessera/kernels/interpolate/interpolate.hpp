@@ -28,6 +28,15 @@ struct SpreadKernel {
 };
 inline constexpr double max_spread_width = 62, max_spread_beta = 80;
 
+// What locations count. Without an image: grid points from 0. With one: cycles of an image of these
+// sizes, x of which lie at x n / image on an axis of n grid points, plus `zero` of the axis where
+// that is given; those beyond image / 2 are those that are `image` lower, or, without `wrap`,
+// refused.
+struct Frequencies {
+  Shape image{}, zero{};
+  bool wrap = true;
+};
+
 // The points as kernels want them. A value: copies share the arrays.
 struct TESSERA_API GridPoints {
   Shape grid;
@@ -40,12 +49,25 @@ struct TESSERA_API GridPoints {
   GridPoints to(Device d) const;
 };
 
-// locs of shape (..., axes), in grid points from 0, numbered in row-major order; waits for them.
-// ShapeError for other shapes, ArgumentError for widths, norms and locations that are not finite.
-// The text starts with `who`.
+// locs of shape (..., axes), numbered in row-major order; waits for them. ShapeError for other
+// shapes, ArgumentError for widths, norms and locations that are not finite or refused. The text
+// starts with `who`.
 TESSERA_API GridPoints make_grid_points(const Array& locs, const Shape& grid,
                                         const SpreadKernel& kernel,
-                                        std::string_view who = "interpolate");
+                                        std::string_view who = "interpolate",
+                                        const Frequencies& of = {});
+// Its two halves, for those who check now and sort when points are first used: what is refused, and
+// the kernel with a width for each axis; and the sorting, on the device of the locations.
+TESSERA_API SpreadKernel checked_points(const Array& locs, const Shape& grid,
+                                        const SpreadKernel& kernel, std::string_view who,
+                                        const Frequencies& of = {});
+TESSERA_API GridPoints sorted_points(const Array& locs, const Shape& grid,
+                                     const SpreadKernel& checked, const Frequencies& of = {});
+// Of locations (..., axes): only that they are finite and not refused.
+TESSERA_API void check_locations(const Array& locs, const Shape& grid, std::string_view who,
+                                 const Frequencies& of = {});
+// Where locations lie on a grid that repeats, in grid points from 0 on; float64, of their shape.
+TESSERA_API Array grid_positions(const Array& locs, const Shape& grid, const Frequencies& of);
 
 // How a grid is cut: `length` grid points per axis (the last tile takes the rest), never less than
 // a kernel is wide, so that a point touches its own tile and the next.
@@ -56,8 +78,8 @@ struct TESSERA_API SpreadTiles {
 
 // points[b..., j...] = sum over g of weight(g - locs[j]) grid[b..., g...]; or, gridding,
 // grid[b..., g...] += sum over j of weight(g - locs[j]) points[b..., j...].
-// Operands: grid, locs, order, points; gridding: points, locs, order, starts, grid. float32 to
-// complex128, the same on both sides; weights are computed in the precision of the data.
+// Operands: grid, locs, order, starts, points; gridding: points, locs, order, starts, grid. float32
+// to complex128, the same on both sides; weights are computed in the precision of the data.
 struct InterpolateSpec {
   bool gridding = false;
   Operand grid;        // batch axes, then those of the grid

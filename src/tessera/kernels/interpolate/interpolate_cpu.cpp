@@ -175,7 +175,7 @@ void run(const void* state, const Launch& launch) {
                       static_cast<T*>(launch.operand[4]));
     else
       run_interpolate<T>(s, static_cast<T*>(launch.operand[0]), locs, order,
-                         static_cast<T*>(launch.operand[3]));
+                         static_cast<T*>(launch.operand[4]));
   });
 }
 

@@ -155,7 +155,7 @@ void run_spread(const void* state, const Launch& launch) {
   args.from = launch.operand[0];
   args.locs = static_cast<const double*>(launch.operand[1]);
   args.order = static_cast<const i64*>(launch.operand[2]);
-  args.to = launch.operand[s.gridding ? 4 : 3];
+  args.to = launch.operand[4];
   const cudaStream_t stream = stream_of(launch);
   if (s.complex)
     s.few ? start<Complex<R>, few_taps>(s, args, stream)
@@ -208,6 +208,19 @@ Prepared prepare_spread(const InterpolateSpec& spec) {
   return prepared;
 }
 
+std::optional<Prepared> prepare_fast(const InterpolateSpec& spec, Device device) {
+  const bool single = spec.grid.dtype == DType::c64;
+  if (spec.gridding) {
+    auto pieces = single ? prepare_piece_gridding_c64(spec, device)
+                         : prepare_piece_gridding_c128(spec, device);
+    return pieces ? pieces : prepare_region_gridding(spec, device);
+  }
+  auto pieces =
+      single ? prepare_piece_reading_c64(spec, device) : prepare_piece_reading_c128(spec, device);
+  if (pieces) return pieces;
+  return single ? prepare_reading_c64(spec) : prepare_reading_c128(spec);
+}
+
 }  // namespace
 }  // namespace cuda
 
@@ -216,12 +229,8 @@ Prepared prepare_interpolate_cuda(const InterpolateSpec& spec, Device device) {
                           spec.grid.dtype >= DType::f32,
                       "interpolate on cuda: a grid of ", name(spec.grid.dtype), " and points of ",
                       name(spec.points.dtype));
-  if (is_complex(spec.grid.dtype)) {
-    const auto fast = spec.gridding                   ? cuda::prepare_region_gridding(spec, device)
-                      : spec.grid.dtype == DType::c64 ? cuda::prepare_reading_c64(spec)
-                                                      : cuda::prepare_reading_c128(spec);
-    if (fast) return *fast;
-  }
+  if (is_complex(spec.grid.dtype))
+    if (const auto fast = cuda::prepare_fast(spec, device)) return *fast;
   return real_of(spec.grid.dtype) == DType::f32 ? cuda::prepare_spread<float>(spec)
                                                 : cuda::prepare_spread<double>(spec);
 }

@@ -2,11 +2,15 @@
 #include "tessera/kernels/interpolate/interpolate.hpp"
 
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <limits>
 
 #include "support/arrays.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/eager.hpp"
+#include "tessera/kernels/interpolate/piecewise.hpp"
+#include "tessera/kernels/interpolate/regions.hpp"
 #include "tessera/kernels/random/random.hpp"
 
 namespace tessera {
@@ -122,6 +126,14 @@ void expect_close(const Numbers& got, const Numbers& want, double tolerance, dou
                 : worst;
   }
   EXPECT_FALSE(!(worst <= tolerance * scale)) << worst << " of " << scale;
+}
+
+// So many points that a device takes the grid by pieces in both directions.
+i64 points_for_pieces(const Shape& grid, double width) {
+  const double least = std::max(cuda::least_taps_to_read_pieces, cuda::least_taps_to_grid_volume),
+               taps = std::pow(width, static_cast<double>(grid.size()));
+  return std::max<i64>(2000,
+                       static_cast<i64>(1.2 * least * static_cast<double>(count_of(grid)) / taps));
 }
 
 class Interpolate : public ::testing::TestWithParam<std::size_t> {};
@@ -257,32 +269,33 @@ TEST(InterpolateKernel, InfiniteValuesStayAmongNeighbours) {
 // neighbour is read twice.
 TEST(InterpolateKernel, PointsBesideAnInfiniteElementAreInfinite) {
   for (const Shape& grid : {Shape{40}, Shape{36, 41}, Shape{18, 17, 19}})
-    for (double width = 2; width <= 9; ++width) {
-      const i64 axes = grid.size(), count = 60;
-      std::vector<double> locs = locations(grid, count, 4);
-      for (std::size_t i = 0; i < locs.size() / 4; ++i)  // on the grid: one tap more
-        locs[i] = std::floor(locs[i]) + (static_cast<i64>(width) % 2 == 0 ? 0 : 0.5);
-      const SpreadKernel k{.width = {width}, .beta = 5};
-      const GridPoints points = make_grid_points(laid_out<double>({count, axes}, locs), grid, k);
-      std::vector<c64> values(static_cast<std::size_t>(count_of(grid)), c64(1, 2));
-      const std::size_t at = values.size() / 2 + 3;
-      values[at] = c64(std::numeric_limits<float>::infinity(), 1);
-      const Numbers got = numbers_of(interpolate(laid_out<c64>(grid, values), points));
-      for (std::size_t p = 0; p < got.size(); ++p) {
-        bool beside = true;
-        i64 rest = static_cast<i64>(at);
-        for (i64 a = axes - 1; a >= 0; rest /= grid[a--]) {
-          const double n = static_cast<double>(grid[a]),
-                       off = std::abs(
-                           static_cast<double>(rest % grid[a]) -
-                           locs[p * static_cast<std::size_t>(axes) + static_cast<std::size_t>(a)]);
-          beside = beside && std::abs(off - n * std::round(off / n)) <= width / 2;
+    for (double width = 2; width <= 9; ++width)
+      for (bool many : {false, true}) {
+        const i64 axes = grid.size(), count = many ? points_for_pieces(grid, width) : 60;
+        std::vector<double> locs = locations(grid, count, 4);
+        for (std::size_t i = 0; i < locs.size() / 4; ++i)  // on the grid: one tap more
+          locs[i] = std::floor(locs[i]) + (static_cast<i64>(width) % 2 == 0 ? 0 : 0.5);
+        const SpreadKernel k{.width = {width}, .beta = 5};
+        const GridPoints points = make_grid_points(laid_out<double>({count, axes}, locs), grid, k);
+        std::vector<c64> values(static_cast<std::size_t>(count_of(grid)), c64(1, 2));
+        const std::size_t at = values.size() / 2 + 3;
+        values[at] = c64(std::numeric_limits<float>::infinity(), 1);
+        const Numbers got = numbers_of(interpolate(laid_out<c64>(grid, values), points));
+        for (std::size_t p = 0; p < got.size(); ++p) {
+          bool beside = true;
+          i64 rest = static_cast<i64>(at);
+          for (i64 a = axes - 1; a >= 0; rest /= grid[a--]) {
+            const double n = static_cast<double>(grid[a]),
+                         off = std::abs(static_cast<double>(rest % grid[a]) -
+                                        locs[p * static_cast<std::size_t>(axes) +
+                                             static_cast<std::size_t>(a)]);
+            beside = beside && std::abs(off - n * std::round(off / n)) <= width / 2;
+          }
+          ASSERT_EQ(std::isinf(got[p].real()), beside) << "width " << width << " point " << p;
+          ASSERT_TRUE(std::isfinite(got[p].imag())) << "width " << width << " point " << p;
+          ASSERT_FALSE(std::isnan(got[p].real())) << "width " << width << " point " << p;
         }
-        ASSERT_EQ(std::isinf(got[p].real()), beside) << "width " << width << " point " << p;
-        ASSERT_TRUE(std::isfinite(got[p].imag())) << "width " << width << " point " << p;
-        ASSERT_FALSE(std::isnan(got[p].real())) << "width " << width << " point " << p;
       }
-    }
 }
 
 // Complex numbers go a row of taps at a time, real ones tap by tap: the same sums, of weights that
@@ -394,6 +407,99 @@ TEST(InterpolateKernel, EdgesOfScaledKernelsWeighAsMuchAsTheyShould) {
           expect_sums_of_definition(mixed, grid, k);
         }
     }
+}
+
+template <class T>
+std::vector<T> typed(const Array& x) {
+  return values_of<T>(x.astype(dtype_of<T>).to(cpu));
+}
+
+// The elements of an array's span that are not its own must stay as they are.
+template <class T>
+std::vector<T> between(const Array& x) {
+  const auto [low, high] = x.layout().span();
+  Layout all = Layout::contiguous({high + 1 - low});
+  all.offset = low;
+  std::vector<T> values = values_of<T>(x.view(all));
+  for_each_offset(x.layout(),
+                  [&](i64, i64 offset) { values[static_cast<std::size_t>(offset - low)] = T(0); });
+  return values;
+}
+
+// Real and imaginary parts go tap by tap, in double precision on the cpu.
+Numbers by_parts(const Array& x, const std::function<Array(const Array&)>& f) {
+  const Array wide = x.astype(DType::c128);
+  Numbers sums = numbers_of(f(wide.real().contiguous()));
+  const Numbers imaginary = numbers_of(f(wide.imag().contiguous()));
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += Numbers::value_type(0, 1) * imaginary[i];
+  return sums;
+}
+
+// Operands in the layout, results over poison or over numbers, twice with the same bits.
+template <class T>
+void expect_sums_of_crowd(const GridPoints& points, i64 batches, Lay lay) {
+  const GridPoints there = points.to(test_device());
+  Shape many = points.grid;
+  many.insert(0, batches);
+  const Shape some{batches, points.count()};
+  const Array x = Random(7).normal(many, dtype_of<T>), y = Random(8).normal(some, dtype_of<T>),
+              before = Random(9).normal(many, dtype_of<T>);
+  const double tolerance = 400 * epsilon_of(dtype_of<T>);
+  const auto run = [&](bool gridding, const Array& from, const Array& to) {
+    const InterpolateSpec spec{gridding, operand_of(gridding ? to : from),
+                               operand_of(gridding ? from : to), 1, there.kernel};
+    const auto beside = between<T>(to);
+    launch_now(&KernelTable::interpolate, "interpolate", spec, test_device(),
+               {&from, &there.locs, &there.order, &there.starts, &to});
+    const auto after = between<T>(to);
+    EXPECT_EQ(std::memcmp(beside.data(), after.data(), beside.size() * sizeof(T)), 0);
+    return numbers_of(to);
+  };
+  const std::vector<T> poison(static_cast<std::size_t>(y.size()),
+                              T(std::numeric_limits<decltype(T::re)>::quiet_NaN()));
+  const Array from = laid_out<T>(many, typed<T>(x), lay);
+  const Numbers read = run(false, from, laid_out<T>(some, poison, lay));
+  EXPECT_TRUE(run(false, from, laid_out<T>(some, poison, lay)) == read);
+  expect_close(read, by_parts(x, [&](const Array& v) { return interpolate(v, points); }),
+               tolerance);
+
+  const Array values = laid_out<T>(some, typed<T>(y), lay);
+  const Numbers gridded = run(true, values, laid_out<T>(many, typed<T>(before), lay));
+  EXPECT_TRUE(run(true, values, laid_out<T>(many, typed<T>(before), lay)) == gridded);
+  Numbers want = by_parts(y, [&](const Array& v) { return interpolate_adjoint(v, points); });
+  const Numbers already = numbers_of(before);
+  for (std::size_t i = 0; i < want.size(); ++i) want[i] += already[i];
+  expect_close(gridded, want, tolerance);
+}
+
+// Small grids with so many points that every cell is read and written many times: spread over the
+// grid, some on it and at its ends, and all of them around the last corner. The largest is cut into
+// whole tiles, where kernels are wide.
+TEST(InterpolateKernel, ManyPointsToACellAreTheSumsOfTheirTaps) {
+  for (const Shape& grid : {Shape{40, 36}, Shape{20, 18, 22}, Shape{24, 24, 36}})
+    for (int width = 2; width <= 8; ++width)
+      for (bool corner : {false, true}) {
+        if (grid[0] == 24 && width <= 4) continue;
+        SCOPED_TRACE(cat("grid ", grid, " width ", width, " corner ", corner));
+        const SpreadKernel k{.width = {static_cast<double>(width)},
+                             .beta = 1.5 * width,
+                             .scale = std::ldexp(1.0, -2 * width)};
+        ASSERT_TRUE(spread::PiecewiseKernel<float>(k).exact);
+        ASSERT_TRUE(spread::PiecewiseKernel<double>(k).exact);
+        const i64 axes = grid.size(), count = points_for_pieces(grid, width);
+        std::vector<double> locs = locations(grid, count, 10);
+        for (std::size_t i = 0; corner && i < locs.size(); ++i) {
+          const auto n = static_cast<double>(grid[static_cast<i64>(i) % axes]);
+          locs[i] = n - 1 + (i % 4 == 0 ? 0 : locs[i] / n);
+        }
+        const GridPoints points =
+            make_grid_points(laid_out<double>({count, axes}, locs, Lay::dense, cpu), grid, k);
+        expect_sums_of_crowd<c64>(points, 2,
+                                  corner      ? Lay::reversed
+                                  : axes == 2 ? Lay::gaps
+                                              : Lay::exchanged);
+        expect_sums_of_crowd<c128>(points, 3, corner ? Lay::dense : Lay::reversed);
+      }
 }
 
 TEST(InterpolateKernel, KnownNumbers) {

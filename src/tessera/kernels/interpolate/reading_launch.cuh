@@ -26,7 +26,7 @@ void run_reading(const void* state, const Launch& launch) {
   args.from = launch.operand[0];
   args.point.locs = static_cast<const double*>(launch.operand[1]);
   args.order = static_cast<const i64*>(launch.operand[2]);
-  args.to = launch.operand[3];
+  args.to = launch.operand[4];
   reading_kernel<T, Dims, Width, Group><<<r.blocks, reading_threads, 0, stream_of(launch)>>>(args);
   check_launch("launching an interpolation");
 }
