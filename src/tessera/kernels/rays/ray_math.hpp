@@ -73,10 +73,15 @@ TESSERA_HOST_DEVICE inline SlabLine rows_on_slab(const RayGeometry& g, const dou
   return {centre - slope * g.zero[1], slope};
 }
 
+// How far the centre of a row is above the source.
+TESSERA_HOST_DEVICE inline double row_height(const RayGeometry& g, const double* view, i64 row) {
+  return view[5] + (static_cast<double>(row) + 0.5 - g.zero[1]) * g.row_pitch - view[2];
+}
+
 // By how much a ray to the centre of a row is longer than its projection onto the plane.
 TESSERA_HOST_DEVICE inline double row_stretch(const RayGeometry& g, const double* view,
                                               const RayLine& l, i64 row) {
-  const double z = view[5] + (static_cast<double>(row) + 0.5 - g.zero[1]) * g.row_pitch - view[2];
+  const double z = row_height(g, view, row);
   const double x = l.direction[0] * g.voxel[0], y = l.direction[1] * g.voxel[1];
   return std::sqrt(1 + z * z / (x * x + y * y));
 }

@@ -1,204 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0
-// Note [slabs]: forward, a job is some cells of one view, which sums over all slabs; backward, it
-// is some slabs, which sum over all views: first rows of the volume, then columns, for the rays
-// that are closer to this axis or the other. So every output has one writer at a time, and sums in
-// an order that no number of threads changes. Slabs and cells are packed in lanes of neighbouring
-// numbers (ray_slabs.hpp).
-#include <algorithm>
-
+// Note [slabs]: forward, a job is some views and cells, which sum over all slabs; backward, it is
+// some slabs, which sum over all views: first rows of the volume, then columns, for the rays that
+// are closer to this axis or the other. So every output has one writer at a time, and sums in an
+// order that no number of threads changes. Slabs are packed for as many views as a job has, and
+// views for as many slabs.
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/axis_indexer.hpp"
-#include "tessera/kernels/rays/ray_slabs.hpp"
+#include "tessera/kernels/rays/rays_state.hpp"
 
 namespace tessera {
 namespace {
 
+using rays::CellEdges;
 using rays::CellRun;
+using rays::margin;
+using rays::Move;
+using rays::Row;
+using rays::Slot;
+using rays::State;
 
-constexpr i64 slab_bytes = 128 << 10, most_slabs = 64;
+// Of a job: slabs of images that stay in a near cache, and what is worth packing for otherwise.
+constexpr i64 near_bytes = 128 << 10, far_bytes = 1 << 20, cone_bytes = 8 << 20, least_slabs = 8;
 
-struct State {
-  RaysSpec spec;
-  std::vector<i64> volume_item, data_item;  // offsets of images, in real numbers
-  i64 voxel_step[3] = {0, 0, 0};            // x, y, z
-  i64 view_step = 0, cell_step = 0, row_step = 0;
-  i64 voxels[3] = {1, 1, 1}, views = 0, cells = 0, rows = 1;
-  i64 volume_lanes = 1, data_lanes = 1, groups = 1;
-  i64 chunk = 1, chunks = 1, block = 1;  // cells of a job; slabs that are packed together
-  i64 jobs = 0, tasks = 1, slot_bytes = 0;
-  bool cone() const { return spec.geometry.rows; }
-};
+i64 parts(i64 n, i64 part) { return (n + part - 1) / part; }
 
-template <class R>
-struct Slot {
-  rays::SlabTaps<R> taps;
-  rays::RowTaps<R> rows;
-  R *slabs = nullptr, *sums = nullptr;
-};
-
-// Takes its memory from `at`; the bytes that it needs where `at` is null.
-template <class R>
-i64 lay_out_slot(const State& s, std::byte* at, Slot<R>& slot) {
-  i64 used = 0;
-  const auto take = [&]<class T>(T*& p, i64 count) {
-    p = at ? reinterpret_cast<T*>(at + used) : nullptr;
-    used += (count * i64{sizeof(T)} + 63) / 64 * 64;
-  };
-  const RayGeometry& g = s.spec.geometry;
-  const i64 most = s.spec.adjoint ? s.cells : s.chunk;
-  auto& t = slot.taps;
-  for (double** p : {&t.base, &t.slope, &t.depth, &t.depth_slope}) take(*p, most + 1);
-  for (R** p : {&t.length, &t.low, &t.reach, &t.scale}) take(*p, most);
-  take(t.first, most);
-  take(t.weight, g.taps * most);
-  t.taps = g.taps;
-  take(slot.slabs, s.block * (std::max(s.voxels[0], s.voxels[1]) + 2 * g.taps) * s.volume_lanes);
-  take(slot.sums, most * s.data_lanes);
-  if (s.cone()) {
-    slot.rows.taps = g.row_taps;
-    slot.rows.rows = s.rows;
-    slot.rows.voxels = s.voxels[2];
-    take(slot.rows.first, s.rows);
-    take(slot.rows.weight, g.row_taps * s.rows);
-    take(slot.rows.column, s.voxels[2] + 2 * g.row_taps);
+// The runs along an axis among cells [begin, end) of a view.
+template <class F>
+void each_run(const CellEdges& e, int axis, i64 begin, i64 end, const F& f) {
+  while (begin < end) {
+    const CellRun run = e.next_run(axis, begin, end);
+    begin = run.end;
+    if (run.begin < run.end) f(run);
   }
-  return used;
-}
-
-// Slabs [first, first + count) along `axis` between the volume and the task's memory.
-enum class Move { read, write, add };
-template <Move move, class R>
-void move_slabs(const State& s, i64 group, int axis, i64 first, i64 count, R* slabs, R* volume) {
-  const i64 n = s.voxels[1 - axis], taps = s.spec.geometry.taps, lanes = s.volume_lanes;
-  const i64 pitch = (n + 2 * taps) * lanes, across = s.voxel_step[axis],
-            along = s.voxel_step[1 - axis];
-  const i64 items = static_cast<i64>(s.volume_item.size());
-  for (i64 l = 0; l < lanes; ++l) {
-    const i64 item = s.cone() ? group : group * lanes + l;
-    if (item >= items) break;
-    R* const from = volume + s.volume_item[static_cast<std::size_t>(item)] + first * across +
-                    (s.cone() ? l * s.voxel_step[2] : 0);
-    R* const to = slabs + taps * lanes + l;
-    const bool outer_slabs = std::abs(across) >= std::abs(along);
-    const i64 outer = outer_slabs ? count : n, inner = outer_slabs ? n : count;
-    for (i64 o = 0; o < outer; ++o)
-      for (i64 i = 0; i < inner; ++i) {
-        const i64 slab = outer_slabs ? o : i, place = outer_slabs ? i : o;
-        R& packed = to[slab * pitch + place * lanes];
-        R& voxel = from[slab * across + place * along];
-        if constexpr (move == Move::read)
-          packed = voxel;
-        else if constexpr (move == Move::write)
-          voxel = packed;
-        else
-          voxel += packed;
-      }
-  }
-}
-
-// The cells of a run between the data and the task's memory, times what rays are longer by.
-template <bool Adjoint, class R>
-void move_cells(const State& s, i64 group, const double* view, i64 number, const CellRun& run,
-                R* sums, R* data) {
-  const i64 lanes = s.data_lanes, items = static_cast<i64>(s.data_item.size());
-  const RayGeometry& g = s.spec.geometry;
-  for (i64 d = run.begin; d < run.end; ++d) {
-    R* const packed = sums + (d - run.begin) * lanes;
-    R* const cell = data + number * s.view_step + d * s.cell_step;
-    rays::RayLine centre{};
-    if (s.cone()) centre = rays::ray_line(g, view, static_cast<double>(g.first_cell + d) + 0.5);
-    for (i64 l = 0; l < lanes; ++l) {
-      const i64 item = s.cone() ? group : group * lanes + l;
-      if (item >= items) {
-        packed[l] = 0;
-        continue;
-      }
-      R& at = cell[s.data_item[static_cast<std::size_t>(item)] + (s.cone() ? l * s.row_step : 0)];
-      const R stretch =
-          s.cone() ? static_cast<R>(rays::row_stretch(g, view, centre, g.first_row + l)) : R(1);
-      if constexpr (Adjoint)
-        packed[l] = stretch * at;
-      else
-        at = stretch * packed[l];
-    }
-  }
-}
-
-template <class R>
-void zero_slabs(const State& s, const Slot<R>& slot, int axis, i64 count) {
-  const i64 pitch = (s.voxels[1 - axis] + 2 * s.spec.geometry.taps) * s.volume_lanes;
-  std::fill_n(slot.slabs, count * pitch, R(0));
 }
 
 template <bool Adjoint, class R>
-void add_slabs(const State& s, const Slot<R>& slot, const double* view, const CellRun& run,
-               i64 first, i64 count) {
-  const RayGeometry& g = s.spec.geometry;
-  const i64 n = s.voxels[1 - run.axis], pitch = (n + 2 * g.taps) * s.volume_lanes,
-            cells = run.end - run.begin;
+void add_cones(const State& s, const Slot<R>& slot, const double* view, const CellEdges& e,
+               const CellRun& run, i64 first, i64 count, R* cells) {
+  const RayGeometry& g = s.geometry();
+  rays::ConeSlab<R> slab{slot.slabs,
+                         s.voxels[1 - run.axis],
+                         s.voxels[2],
+                         {g.first_voxel[1 - run.axis], g.first_voxel[2]},
+                         slot.column};
+  const rays::ConeCells<R> to{cells, Adjoint ? s.rows : s.cell_rows(), s.cell_rows()};
+  for (i64 b = 0; b < count; ++b, slab.first += s.slab_step(run.axis))
+    rays::add_cone_slab<Adjoint>(g, view, e, run, s.centre(run.axis, first + b), slot.taps, slab,
+                                 to);
+}
+
+template <class R>
+void project_slabs(const State& s, const Slot<R>& slot, const CellEdges& e, const CellRun& run,
+                   i64 first, i64 count, R* sums) {
+  const i64 pitch = s.slab_step(run.axis);
+  R distance[rays::most_slabs], nearness[rays::most_slabs];
+  i64 sides[3] = {0, 0, count};  // of the source: up to it, and beyond
   for (i64 b = 0; b < count; ++b) {
-    const double c = static_cast<double>(g.first_voxel[run.axis] + first + b) + 0.5;
-    R* const slab = slot.slabs + b * pitch;
-    rays::slab_weights(slot.taps, cells, c, g.first_voxel[1 - run.axis], n);
-    if (s.cone()) {
-      rays::add_cone_slab<Adjoint>(slot.taps, slot.rows, g, view, c, cells, n, slab, slot.sums);
-      continue;
-    }
-    switch (s.volume_lanes) {
-      case 1: rays::add_slab<1, Adjoint>(slot.taps, cells, slab, slot.sums); break;
-      case 2: rays::add_slab<2, Adjoint>(slot.taps, cells, slab, slot.sums); break;
-      case 4: rays::add_slab<4, Adjoint>(slot.taps, cells, slab, slot.sums); break;
-      default: rays::add_slab<8, Adjoint>(slot.taps, cells, slab, slot.sums);
-    }
+    const double at = e.distance(run.axis, s.centre(run.axis, first + b));
+    sides[1] += at <= 0;
+    distance[b] = static_cast<R>(at);
+    nearness[b] = static_cast<R>(std::fabs(at) > rays::least_shadow ? 1 / std::fabs(at) : 0);
+  }
+  for (int side = 0; side < 2; ++side) {
+    const i64 b = sides[side], n = sides[side + 1] - b;
+    if (n == 0) continue;
+    const double c = s.centre(run.axis, first + b);
+    const rays::Slabs<R> slabs{
+        {slot.slabs + margin + b * pitch, s.voxels[1 - run.axis], s.slab_image(run.axis)},
+        pitch,
+        s.geometry().first_voxel[1 - run.axis],
+        c,
+        n,
+        distance + b,
+        nearness + b};
+    const double farthest = e.distance(run.axis, side == 0 ? c : c + static_cast<double>(n - 1));
+    rays::project_slabs(s.images, e, run, slabs, farthest, Row<R>{sums, s.chunk, s.cell_image()});
   }
 }
 
 template <class R>
 void project(const State& s, const Slot<R>& slot, i64 job, R* volume, const double* views,
              R* data) {
-  const i64 chunk = job % s.chunks, number = job / s.chunks % s.views,
-            group = job / s.chunks / s.views;
-  const double* view = views + number * view_numbers;
-  const i64 end = std::min(s.cells, (chunk + 1) * s.chunk);
-  for (i64 begin = chunk * s.chunk; begin < end;) {
-    const CellRun run = rays::next_run(s.spec.geometry, view, begin, end);
-    rays::lines_of(slot.taps, s.spec.geometry, view, run);
-    std::fill_n(slot.sums, (run.end - run.begin) * s.data_lanes, R(0));
-    zero_slabs(s, slot, run.axis, s.block);  // beyond the volume: what is packed lies between
-    for (i64 first = 0; first < s.voxels[run.axis]; first += s.block) {
-      const i64 count = std::min(s.block, s.voxels[run.axis] - first);
-      move_slabs<Move::read>(s, group, run.axis, first, count, slot.slabs, volume);
-      add_slabs<false>(s, slot, view, run, first, count);
+  const i64 chunk = job % s.chunks, first_view = job / s.chunks % s.ranges * s.range,
+            group = job / s.chunks / s.ranges, count = std::min(s.range, s.views - first_view);
+  const i64 begin = s.first_block() + chunk * s.chunk,
+            end = std::min(begin + s.chunk, s.last_cell());
+  const auto view_at = [&](i64 v) { return views + (first_view + v) * view_numbers; };
+  for (i64 v = 0; v < count; ++v)
+    rays::find_edges(s.geometry(), view_at(v), begin, end, slot.edges[v]);
+  std::fill_n(slot.data, count * s.packed_view(), R(0));
+  for (const int axis : {1, 0}) {
+    const auto all_runs = [&](const auto& f) {
+      for (i64 v = 0; v < count; ++v)
+        each_run(slot.edges[v], axis, begin, end, [&](const CellRun& run) {
+          f(view_at(v), slot.edges[v], run, slot.data + v * s.packed_view());
+        });
+    };
+    bool any = false;
+    all_runs([&](auto&&...) { any = true; });
+    if (!any) continue;
+    std::fill_n(slot.slabs, s.block * s.slab_step(axis), R(0));  // margins stay as they are
+    for (i64 first = 0; first < s.voxels[axis]; first += s.block) {
+      const i64 slabs = std::min(s.block, s.voxels[axis] - first);
+      rays::move_slabs<Move::read>(s, group, axis, first, slabs, slot.slabs, volume);
+      all_runs([&](const double* view, const CellEdges& e, const CellRun& run, R* sums) {
+        if (s.cone())
+          add_cones<false>(s, slot, view, e, run, first, slabs, sums);
+        else
+          project_slabs(s, slot, e, run, first, slabs, sums);
+      });
     }
-    move_cells<false>(s, group, view, number, run, slot.sums, data);
-    begin = run.end;
+    if (s.cone()) continue;
+    all_runs([&](const double*, const CellEdges& e, const CellRun& run, R* sums) {
+      rays::scale_sums(s.images, e, run, Row<R>{sums, s.chunk, s.cell_image()});
+    });
   }
+  const i64 from = std::max(begin, s.geometry().first_cell);
+  for (i64 v = 0; v < count; ++v) {
+    R* const sums = slot.data + v * s.packed_view();
+    if (s.cone())
+      rays::move_rows<false>(
+          s, group, first_view + v, view_at(v), slot.edges[v], from, end, slot,
+          sums + (from - begin) * s.cell_rows() + State::lead(s.geometry().first_row), data);
+    else
+      rays::move_cells<false, R>(s, group, first_view + v, from, end, sums + (from - begin), data,
+                                 nullptr);
+  }
+}
+
+// The data of a run of cells of one view, times what is the same for all slabs.
+template <class R>
+void pack_view(const State& s, const Slot<R>& slot, i64 group, i64 number, const CellRun& run,
+               R* data) {
+  const CellEdges& e = *slot.edges;
+  const i64 cells = run.end - run.begin, at = run.begin - e.begin;
+  for (i64 d = 0; d < cells; ++d) {
+    const double width = std::fabs(e.right[at + d] - e.left[at + d]);
+    slot.scale[d] =
+        static_cast<R>(e.length[at + d] / (e.parallel ? 1 : std::max(width, rays::least_shadow)));
+  }
+  rays::move_cells<true>(s, group, number, run.begin, run.end, slot.data + margin, data,
+                         slot.scale);
+  for (i64 g = 0; g < s.images; ++g) {  // behind the run there are cells of others before
+    R* const row = slot.data + g * s.cell_image();
+    std::fill(row + margin + cells, row + s.cell_image(), R(0));
+  }
+}
+
+// One view and the slabs of a job.
+template <class R>
+void backproject_run(const State& s, Slot<R>& slot, i64 group, const double* view, i64 number,
+                     const CellRun& run, i64 first, i64 count, R* data) {
+  const RayGeometry& g = s.geometry();
+  const CellEdges& e = *slot.edges;
+  if (s.cone()) {
+    R* const cells = slot.data + (run.begin - e.begin) * s.cell_rows() + margin;
+    rays::move_rows<true>(s, group, number, view, e, run.begin, run.end, slot, cells, data);
+    return add_cones<true>(s, slot, view, e, run, first, count, slot.data);
+  }
+  pack_view(s, slot, group, number, run, data);
+  const i64 cells = run.end - run.begin, step = s.slab_step(run.axis),
+            width = s.slab_image(run.axis), start = g.first_voxel[1 - run.axis],
+            voxel = start - State::lead(start);
+  const double c = s.centre(run.axis, first);
+  if (!e.parallel) {
+    slot.fan.data = {slot.data + margin, cells, s.cell_image()};
+    rays::make_fan(e, run, slot.fan);
+    return rays::backproject_fan(s.images, e, run.axis, slot.fan, c, count, voxel,
+                                 Row<R>{slot.slabs, width, width}, step);
+  }
+  R ones[rays::most_slabs];
+  std::fill_n(ones, rays::most_slabs, R(1));
+  const rays::Slabs<R> from{
+      {slot.data + margin, cells, s.cell_image()}, 0, run.begin, c, count, ones, ones};
+  rays::backproject_parallel(s.images, e, g.zero[0], from, voxel, Row<R>{slot.slabs, width, width},
+                             step);
 }
 
 // Rows are written, columns added to what the rows left.
 template <class R>
-void backproject(const State& s, const Slot<R>& slot, int axis, i64 job, R* volume,
-                 const double* views, R* data) {
-  const i64 blocks = (s.voxels[axis] + s.block - 1) / s.block, group = job / blocks,
+void backproject(const State& s, Slot<R>& slot, int axis, i64 job, R* volume, const double* views,
+                 R* data) {
+  const i64 blocks = parts(s.voxels[axis], s.block), group = job / blocks,
             first = job % blocks * s.block, count = std::min(s.block, s.voxels[axis] - first);
-  zero_slabs(s, slot, axis, count);
+  std::fill_n(slot.slabs, count * s.slab_step(axis), R(0));
+  std::fill_n(slot.data, s.packed_view(), R(0));
   bool met = axis == 1;
   for (i64 number = 0; number < s.views; ++number) {
     const double* view = views + number * view_numbers;
-    for (i64 begin = 0; begin < s.cells;) {
-      const CellRun run = rays::next_run(s.spec.geometry, view, begin, s.cells);
-      begin = run.end;
-      if (run.axis != axis) continue;
+    rays::find_edges(s.geometry(), view, s.first_block(), s.last_cell(), *slot.edges);
+    each_run(*slot.edges, axis, s.geometry().first_cell, s.last_cell(), [&](const CellRun& run) {
       met = true;
-      rays::lines_of(slot.taps, s.spec.geometry, view, run);
-      move_cells<true>(s, group, view, number, run, slot.sums, data);
-      add_slabs<true>(s, slot, view, run, first, count);
-    }
+      backproject_run(s, slot, group, view, number, run, first, count, data);
+    });
   }
   if (axis == 1)
-    move_slabs<Move::write>(s, group, axis, first, count, slot.slabs, volume);
+    rays::move_slabs<Move::write>(s, group, axis, first, count, slot.slabs, volume);
   else if (met)
-    move_slabs<Move::add>(s, group, axis, first, count, slot.slabs, volume);
+    rays::move_slabs<Move::add>(s, group, axis, first, count, slot.slabs, volume);
 }
 
 template <class R>
@@ -213,15 +212,16 @@ void run_rays(const void* state, const Launch& launch) {
       for (i64 task = begin; task < end; ++task) {
         Slot<R> slot;
         lay_out_slot(s, static_cast<std::byte*>(launch.workspace) + task * s.slot_bytes, slot);
+        if (s.cone()) std::fill_n(slot.column, rays::column_room(s.voxels[2]), R(0));
         for (i64 job = task; job < jobs; job += tasks) run(slot, job);
       }
     });
   };
   if (!s.spec.adjoint)
-    return each_job(s.groups * s.views * s.chunks,
+    return each_job(s.groups * s.ranges * s.chunks,
                     [&](Slot<R>& slot, i64 job) { project<R>(s, slot, job, in, views, out); });
   for (const int axis : {1, 0})
-    each_job(s.groups * ((s.voxels[axis] + s.block - 1) / s.block),
+    each_job(s.groups * parts(s.voxels[axis], s.block),
              [&](Slot<R>& slot, i64 job) { backproject<R>(s, slot, axis, job, out, views, in); });
 }
 
@@ -236,47 +236,51 @@ std::vector<i64> items_of(const Layout& l, i64 batch_axes, bool complex) {
 
 void set_sizes(State& s) {
   const Layout &x = s.spec.volume.layout, &y = s.spec.data.layout;
-  const i64 b = s.spec.batch_axes, parts = is_complex(s.spec.data.dtype) ? 2 : 1;
+  const i64 b = s.spec.batch_axes, reals = is_complex(s.spec.data.dtype) ? 2 : 1;
   for (i64 a = 0; a < (s.cone() ? 3 : 2); ++a) {
     s.voxels[a] = x.shape[x.ndim() - 1 - a];
-    s.voxel_step[a] = parts * x.strides[x.ndim() - 1 - a];
+    s.voxel_step[a] = reals * x.strides[x.ndim() - 1 - a];
   }
   s.views = y.shape[b];
-  s.view_step = parts * y.strides[b];
+  s.view_step = reals * y.strides[b];
   s.cells = y.shape[y.ndim() - 1];
-  s.cell_step = parts * y.strides[y.ndim() - 1];
+  s.cell_step = reals * y.strides[y.ndim() - 1];
   if (s.cone()) {
     s.rows = y.shape[b + 1];
-    s.row_step = parts * y.strides[b + 1];
+    s.row_step = reals * y.strides[b + 1];
   }
-  s.volume_item = items_of(x, b, parts == 2);
-  s.data_item = items_of(y, b, parts == 2);
+  s.volume_item = items_of(x, b, reals == 2);
+  s.data_item = items_of(y, b, reals == 2);
 }
 
 void set_jobs(State& s, i64 real_size) {
-  const i64 items = static_cast<i64>(s.volume_item.size()), threads = num_threads();
-  const i64 lanes = items > 4 ? 8 : items > 2 ? 4 : items;
-  s.volume_lanes = s.cone() ? s.voxels[2] : lanes;
-  s.data_lanes = s.cone() ? s.rows : lanes;
-  s.groups = s.cone() ? items : (items + lanes - 1) / lanes;
+  const i64 items = static_cast<i64>(s.volume_item.size()), threads = num_threads(),
+            wanted = threads == 1 ? 1 : 3 * threads;  // jobs
+  s.images = s.cone() ? 1 : items > 2 ? 4 : items;
+  s.groups = parts(items, s.images);
   const i64 n = std::max(s.voxels[0], s.voxels[1]);
-  require<NotAvailable>(n + 2 * s.spec.geometry.taps < i64{1} << 31 &&
-                            s.voxels[2] + 2 * s.spec.geometry.row_taps < i64{1} << 31,
+  require<NotAvailable>(n + 2 * s.geometry().taps < i64{1} << 30 && s.voxels[2] < i64{1} << 30,
                         "rays: an image of shape ", s.spec.volume.layout.shape,
-                        "; expected axes of less than 2^31 voxels");
-  const i64 slab = (n + 2 * s.spec.geometry.taps) * s.volume_lanes * real_size;
-  const i64 share =
-      (std::min(s.voxels[0], s.voxels[1]) * s.groups + 4 * threads - 1) / (4 * threads);
-  s.block = std::clamp<i64>(slab_bytes / slab, 1, most_slabs);
-  if (s.spec.adjoint) s.block = std::clamp<i64>(share, 1, s.block);
-  s.block = std::min(s.block, n);
-  const i64 jobs = std::max<i64>(1, s.groups * s.views), wanted = (4 * threads + jobs - 1) / jobs;
-  s.chunk = std::max<i64>(std::min<i64>(64, s.cells), (s.cells + wanted - 1) / wanted);
-  s.chunks = (s.cells + s.chunk - 1) / s.chunk;
-  s.jobs =
-      s.spec.adjoint ? s.groups * ((n + s.block - 1) / s.block) : s.groups * s.views * s.chunks;
+                        "; expected axes of less than 2^30 voxels");
+  const i64 slab = std::max(s.slab_step(0), s.slab_step(1)) * real_size;
+  const bool singly = s.cone() || (s.fan() && s.spec.adjoint);  // no slabs are followed together
+  s.block = std::max<i64>(1, (s.cone() ? cone_bytes : singly ? far_bytes : near_bytes) / slab);
+  if (s.spec.adjoint) {
+    const i64 share = parts(std::min(s.voxels[0], s.voxels[1]) * s.groups, wanted);
+    s.block = std::min(s.block, std::max(share, least_slabs));
+  }
+  s.block = std::min(s.block, singly ? n : std::min(n, rays::most_slabs));
+  const i64 cells = rays::whole_blocks(State::lead(s.geometry().first_cell) + s.cells),
+            few = std::max<i64>(1, parts(wanted, std::max<i64>(1, s.groups * s.views)));
+  s.chunk = std::max<i64>(std::min<i64>(64, cells), rays::whole_blocks(parts(cells, few)));
+  s.chunks = parts(cells, s.chunk);
+  const i64 view = s.packed_view() * real_size + s.chunk * 4 * i64{sizeof(double)};
+  s.range = std::max<i64>(1, parts(s.groups * s.views, wanted));
+  s.range = std::min(s.range, std::max<i64>(1, (s.cone() ? cone_bytes : far_bytes) / view));
+  s.ranges = parts(s.views, s.range);
+  const i64 jobs = s.groups * (s.spec.adjoint ? parts(n, s.block) : s.ranges * s.chunks);
   const bool small = rays_flops(s.spec) < 1 << 16;
-  s.tasks = small ? 1 : std::min<i64>(s.jobs, 4 * threads);
+  s.tasks = small ? 1 : std::min<i64>(jobs, 4 * threads);
 }
 
 }  // namespace
