@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/base/small_vec.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/linalg/dense_cpu.hpp"
 #include "tessera/kernels/matmul/blas.hpp"
@@ -11,12 +12,11 @@ namespace tessera {
 namespace dense {
 namespace {
 
-// LAPACK counts pivots in 32 bits, the operands in 64.
-std::vector<Int>& pivots_of(i64 n) {
-  thread_local std::vector<Int> room;
-  room.resize(static_cast<std::size_t>(std::max<i64>(n, 1)));
-  return room;
-}
+// LAPACK counts pivots in 32 bits, the operands in 64. Those of matrices that are not small lie in
+// memory of their own, which takes no time beside n^3 operations.
+struct Pivots : SmallVec<Int, 256> {
+  explicit Pivots(i64 n) : SmallVec(std::max<i64>(n, 1)) {}
+};
 
 // Some LAPACKs call a matrix that holds a NaN singular: then the pivot is one, as the answers are.
 template <class T>
@@ -30,20 +30,20 @@ Int getrf(i64 m, i64 n, T* a, Int* pivots) {
 template <class T>
 void lu_one(const DenseSpec& s, const Launch& launch, i64 i) {
   const i64 k = std::min(s.m, s.n);
-  std::vector<Int>& p = pivots_of(k);
+  Pivots p(k);
   const Int info = getrf(s.m, s.n, part<T>(launch, 0, i, s.m * s.n), p.data());
   std::copy_n(p.data(), k, part<i64>(launch, 1, i, k));
   i64* rows = part<i64>(launch, 2, i, s.m);
   for (i64 j = 0; j < s.m; ++j) rows[j] = j;
-  for (i64 j = 0; j < k; ++j) std::swap(rows[j], rows[p[static_cast<std::size_t>(j)] - 1]);
+  for (i64 j = 0; j < k; ++j) std::swap(rows[j], rows[p[j] - 1]);
   *part<i64>(launch, 3, i, 1) = info;
 }
 
 template <class T>
 void lu_solve_one(const DenseSpec& s, const Launch& launch, i64 i) {
-  std::vector<Int>& p = pivots_of(s.n);
+  Pivots p(s.n);
   const i64* given = part<i64>(launch, 1, i, s.n);
-  for (i64 j = 0; j < s.n; ++j) p[static_cast<std::size_t>(j)] = i32(given[j]);
+  for (i64 j = 0; j < s.n; ++j) p[j] = i32(given[j]);
   checked(lapack::getrs<T>(lapack::letter(s.turn), i32(s.n), i32(s.columns),
                            part<T>(launch, 0, i, s.n * s.n), ld(s.n), p.data(),
                            part<T>(launch, 2, i, s.n * s.columns), ld(s.n)));
@@ -54,7 +54,7 @@ void inverse_one(const DenseSpec& s, const Launch& launch, i64 i) {
   const i64 size = s.n * s.n;
   T* x = part<T>(launch, 1, i, size);
   std::copy_n(part<T>(launch, 0, i, size), size, x);
-  std::vector<Int>& p = pivots_of(s.n);
+  Pivots p(s.n);
   Int info = getrf(s.n, s.n, x, p.data());
   if (info == 0) info = checked(lapack::getri<T>(i32(s.n), x, ld(s.n), p.data()));
   if (info != 0) std::fill_n(x, size, T(std::numeric_limits<lapack::Real<T>>::quiet_NaN()));
@@ -67,7 +67,7 @@ template <class T>
 void slogdet_one(const DenseSpec& s, const Launch& launch, i64 i) {
   using R = lapack::Real<T>;
   T* a = part<T>(launch, 0, i, s.n * s.n);
-  std::vector<Int>& p = pivots_of(s.n);
+  Pivots p(s.n);
   getrf(s.n, s.n, a, p.data());
   T sign(1), product(1);
   R logs(0);
@@ -75,7 +75,7 @@ void slogdet_one(const DenseSpec& s, const Launch& launch, i64 i) {
   for (i64 j = 0; j < s.n; ++j) {
     const T d = a[j * s.n + j];
     const R length = std::abs(d);
-    const R turn = p[static_cast<std::size_t>(j)] == j + 1 ? R(1) : R(-1);
+    const R turn = p[j] == j + 1 ? R(1) : R(-1);
     sign *= length == R(0) ? T(0) : d / length * turn;
     logs += std::log(length);
     product *= d * turn;

@@ -7,7 +7,11 @@
 
 #include <cblas.h>
 
+#include <string>
+#include <string_view>
+
 #include "tessera/base/scalar.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera::blas {
 
@@ -109,6 +113,13 @@ T dot(i64 n, const T* x, i64 x_step, bool conj_x, const T* y, i64 y_step, bool c
     return conj_x && conj_y ? conj(r) : r;
   }
 }
+
+#if defined(__x86_64__)
+// The variable that says which kernels OpenBLAS takes, and its name of those that it should take
+// where it has chosen others: "" where they do.
+inline constexpr const char* core_variable = "OPENBLAS_CORETYPE";
+TESSERA_API std::string better_core(std::string_view chosen, Instructions host);
+#endif
 
 // While one lives, OpenBLAS works on the calling thread alone: for callers that are themselves
 // spread over the threads of the cpu device. Nests and overlaps between threads; another product

@@ -214,7 +214,7 @@ TEST(MatmulKernel, SharedOperands) {
 }
 
 // Half of the work where the kernel sees one matrix twice: as the product with a copy, and exactly
-// symmetric.
+// symmetric where the matrix is dense; others are packed, and then it is up to the BLAS.
 template <class T>
 void check_own_transpose(i64 rows, i64 columns, Lay lay) {
   const Array a = laid_out<T>({3, rows, columns}, random_values<T>(3 * rows * columns, 1), lay);
@@ -226,7 +226,8 @@ void check_own_transpose(i64 rows, i64 columns, Lay lay) {
       for (i64 j = 0; j < rows; ++j) {
         const std::size_t at = size_t((s * rows + i) * rows + j);
         ASSERT_FALSE(!(std::abs(got[at] - want[at]) < tolerance)) << i << ", " << j;
-        ASSERT_EQ(got[at], got[size_t((s * rows + j) * rows + i)]) << i << ", " << j;
+        if (lay == Lay::dense)
+          ASSERT_EQ(got[at], got[size_t((s * rows + j) * rows + i)]) << i << ", " << j;
       }
 }
 TEST(MatmulKernel, OfAMatrixAndItsOwnTranspose) {
