@@ -89,8 +89,9 @@ std::string Config::value(std::string_view key) const {
 
 std::uint64_t Config::of_plans() const {
   std::uint64_t number = 0;
-  for (const Setting<bool>* on : {&rewrite, &rewrite_diagonals, &rewrite_filters, &rewrite_phases,
-                                  &rewrite_pruning, &rewrite_tiles, &reuse_in_place, &pipeline})
+  for (const Setting<bool>* on :
+       {&rewrite, &rewrite_diagonals, &rewrite_filters, &rewrite_phases, &rewrite_pruning,
+        &rewrite_tiles, &reuse_in_place, &pipeline, &join_sweeps})
     number = 2 * number + (*on ? 1 : 0);
   for (const Setting<i64>* amount : {&fft_effort, &staging_bytes})
     number = number * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(static_cast<i64>(*amount));

@@ -82,7 +82,8 @@ class Setting {
           "calls of an operator on the same arrays after which it runs as a graph; 0 = never")     \
   SETTING(i64, kept_solver_bytes, 128 << 20,                                                       \
           "bytes of vectors that a solve may leave beside its operator for the next; 0 = none")    \
-  SETTING(i64, disk_budget, 0, "bytes that backing files may hold; 0 = no limit")
+  SETTING(i64, disk_budget, 0, "bytes that backing files may hold; 0 = no limit")                  \
+  SETTING(bool, join_sweeps, true, "neighbouring passes of a solver over its vectors are one")
 
 struct TESSERA_API Config {
 #define TESSERA_DECLARE(type, name, initial, text) Setting<type> name{initial};

@@ -20,6 +20,7 @@
 #include "tessera/kernels/sleep/sleep.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sparse/sparse.hpp"
+#include "tessera/kernels/sweep/sweep.hpp"
 
 namespace tessera {
 

@@ -39,12 +39,15 @@ i64 inner_stride(const MergedLoops& m) {
 // Which threads do what: along rows when the reduced axis is the denser one in memory, else across
 // outputs.
 void choose_blocks(ReduceArgs& a, const MergedLoops& kept, const MergedLoops& reduced) {
-  constexpr i64 per_lane =
-      256;  // elements that one thread adds in a row: bounds the rounding error
+  // Elements that one thread adds in a row: few enough for many blocks, by the size alone; at most
+  // so many that the rounding error is bounded.
+  constexpr i64 wanted_blocks = 512, fewest = 16, most = 256;
+  const i64 per_lane =
+      std::clamp(a.outputs * a.length / (block_threads * wanted_blocks), fewest, most);
   a.rows = a.outputs == 1 || (a.length > 1 && inner_stride(reduced) <= inner_stride(kept));
   int lanes = 1;
-  const i64 most = a.rows ? block_threads : 8;
-  while (lanes < most && lanes * reduce_unroll < a.length) lanes *= 2;
+  const i64 most_lanes = a.rows ? block_threads : 8;
+  while (lanes < most_lanes && lanes * reduce_unroll < a.length) lanes *= 2;
   // Few outputs leave room for more threads along the reduction.
   while (!a.rows && lanes < block_threads && block_threads / lanes > a.outputs) lanes *= 2;
   a.width = block_threads / lanes;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cells are brought into shared memory by all threads of one block, one thread runs the program
 // there, and all bring them back. The program travels as the kernel's argument.
-#include "tessera/kernels/cuda/grid.cuh"
-#include "tessera/kernels/scalars/scalars.hpp"
+#include "tessera/kernels/scalars/scalars_cuda.cuh"
 
 namespace tessera {
 namespace cuda {
@@ -10,30 +9,20 @@ namespace {
 
 struct ScalarsArgs {
   double* cells = nullptr;
-  int count = 0;
-  bool mirrored = false;
-  ScalarStep code[max_scalar_code];
+  ScalarCode code;
 };
 static_assert(sizeof(ScalarsArgs) < 4000, "a kernel takes 4 KiB of arguments");
 
 __global__ void __launch_bounds__(max_cells)
     scalars_kernel(const __grid_constant__ ScalarsArgs args) {
   __shared__ double cell[max_cells];
-  __shared__ bool written[max_cells];
-  const int i = static_cast<int>(threadIdx.x);
-  cell[i] = args.cells[i];
-  written[i] = false;
+  __shared__ std::uint64_t code[max_scalar_code];
+  cell[threadIdx.x] = args.cells[threadIdx.x];
+  fetch_code(args.code, code);
   __syncthreads();
-  if (i == 0)
-    for (int k = 0; k < args.count; ++k) {
-      const ScalarStep s = args.code[k];
-      scalar_step(s, cell);
-      if (s.op != ScalarOp::put) written[s.to] = true;
-    }
+  if (threadIdx.x == 0) run_code(code, args.code.count, cell);
   __syncthreads();
-  args.cells[i] = cell[i];
-  if (args.mirrored && written[i])
-    reinterpret_cast<float*>(args.cells + max_cells)[i] = static_cast<float>(cell[i]);
+  store_cells(args.code, cell, args.cells);
 }
 
 void run_scalars(const void* state, const Launch& launch) {
@@ -50,9 +39,7 @@ Prepared prepare_scalars_cuda(const ScalarsSpec& spec, Device) {
   using namespace cuda;
   check_scalars(spec);
   auto args = std::make_shared<ScalarsArgs>();
-  args->count = static_cast<int>(spec.code.size());
-  args->mirrored = spec.mirror != DType::f64;
-  std::copy(spec.code.begin(), spec.code.end(), args->code);
+  pack_scalars(spec, args->code);
   Prepared p;
   p.flops = static_cast<double>(spec.code.size());
   p.task = {&run_scalars, args};

@@ -79,22 +79,26 @@ Array Engine::work(const std::string& what, const Shape& shape, DType dtype) {
 
 vec::Vector Engine::given(const std::string& what, const VectorSpace& side, const Array& whole) {
   if (stored_) return stored_->held(whole, whole.dtype());
-  const vec::Vector* known = memory_->find(what);
-  if (!known) return memory_->add(what, side.pieces_of(whole));
-  assign(*known, side, whole);
-  return *known;
+  if (const vec::Vector* known = memory_->find(what)) {
+    assign(*known, side, whole);
+    return *known;
+  }
+  if (side.distribution()) return memory_->add(what, side.pieces_of(whole));
+  const Array own = empty_dense(whole.shape(), whole.dtype(), whole.device());
+  own.copy_from(whole);
+  return memory_->add(what, side.pieces_of(own));
 }
 
 Array Engine::as(const std::string& what, const Array& whole, const Shape& shape,
                  DType dtype) const {
   if (stored_) return stored_->stand_in(whole, dtype);
-  return vec::copy_of(name, what, whole, shape, dtype, device);
+  return vec::fitting(name, what, whole, shape, dtype, device);
 }
 
 vec::Vector Engine::image(const std::string& what, const VectorSpace& side, const NamedLinop& a,
                           const Array& b, DType dtype) {
   if (stored_) return stored_->image(a, b, dtype);
-  return given(what, side, vec::copy_of(name, what, a(b), side.shape(), dtype, device));
+  return given(what, side, vec::fitting(name, what, a(b), side.shape(), dtype, device));
 }
 
 void Engine::start(const VectorSpace& side, DType dtype,
@@ -105,7 +109,7 @@ void Engine::start(const VectorSpace& side, DType dtype,
                         ", expected ", side.shape());
     first = x0_;
   } else if (x0_) {
-    const Array whole = vec::copy_of(name, "x0", x0_, side.shape(), dtype, device);
+    const Array whole = vec::fitting(name, "x0", x0_, side.shape(), dtype, device);
     first = given("x0", VectorSpace(side.shape(), device), whole).pieces.front();
   }
   Run& before = plan(first ? "start at x0" : "start", [&](Recorder& r) { record(r, first); });
@@ -322,7 +326,7 @@ void Engine::start_at(const vec::Vector& x, const VectorSpace& side) const {
                         ", expected ", side.shape());
     return stored_->copy(stored_->held(x0_, x.dtype()), x);
   }
-  if (x0_) assign(x, side, vec::copy_of(name, "x0", x0_, side.shape(), x.dtype(), device));
+  if (x0_) assign(x, side, vec::fitting(name, "x0", x0_, side.shape(), x.dtype(), device));
 }
 
 Array Engine::x() {
@@ -492,7 +496,7 @@ Array square_right_side(std::string_view who, const NamedLinop& a, const Array& 
                       " maps ", given, " to ", t, " and ", t, " to ", a.output_dtype(t),
                       "; it must keep a dtype");
   if (const StoredSolvePtr solve = stored_solve_of(a)) return solve->stand_in(b, t);
-  return vec::copy_of(who, "b", b, b.shape(), t, b.device());
+  return vec::fitting(who, "b", b, b.shape(), t, b.device());
 }
 
 VectorSpaces both_sides(std::string_view who, const NamedLinop& a, const Array& b) {
@@ -507,7 +511,7 @@ VectorSpaces both_sides(std::string_view who, const NamedLinop& a, const Array& 
   require<ShapeError>(out == b.shape(), who, ": ", shown(a), " gives shape ", out, ", b has ",
                       b.shape());
   if (const StoredSolvePtr solve = stored_solve_of(a)) return {solve->stand_in(b, back), shape, t};
-  return {vec::copy_of(who, "b", b, b.shape(), back, b.device()), shape, t};
+  return {vec::fitting(who, "b", b, b.shape(), back, b.device()), shape, t};
 }
 
 }  // namespace tessera

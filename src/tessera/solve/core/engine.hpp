@@ -59,7 +59,7 @@ class Engine {
   // A vector that an iteration fills before it reads it, and the same for a whole array.
   vec::Vector work(const std::string& name, const VectorSpace& side, DType dtype);
   Array work(const std::string& name, const Shape& shape, DType dtype);
-  // A whole array of the caller's as a vector: nobody else writes it.
+  // A copy of a whole array of the caller's, as a vector.
   vec::Vector given(const std::string& name, const VectorSpace& side, const Array& whole);
   // The caller's array as one that given() takes.
   Array as(const std::string& name, const Array& whole, const Shape& shape, DType dtype) const;
@@ -73,7 +73,10 @@ class Engine {
   // y = A x (or A.H x) for any two vectors of its sides: run it as e.run(r, x, y).
   Run& plan_of(const std::string& name, const ShardedOperator& A, DType dtype, DType out_dtype,
                bool adjoint = false);
-  void run(Run& r) const { r(std::span<const Array>{}, std::span<const Array>{}); }
+  void run(Run& r) const {
+    scalars.send();
+    r(std::span<const Array>{}, std::span<const Array>{});
+  }
   void run(Run& r, const vec::Vector& x, const vec::Vector& y) const { r(x.pieces, y.pieces); }
   View factor(Recorder& r, DeviceScalar c) const { return scalars.factor(r, c); }
   View target(Recorder& r, DeviceScalar c) const { return scalars.target(r, c, 1); }
@@ -114,6 +117,7 @@ class Engine {
   Array answer();
   void report(double measure, int code);
   i64 iteration() const { return iterations_; }  // finished ones
+  void poll();  // looks at signals, now and then: for steps that take long
   int code() const { return code_; }
   double target_of(double scale) const {  // max(rtol * scale, atol)
     return std::max(options.rtol * scale, options.atol);
@@ -139,7 +143,6 @@ class Engine {
   void check_ranks_agree(const Saved& s) const;
   void save();
   void save_when_due();
-  void poll();
 
   struct Outcome {
     int code;

@@ -6,18 +6,48 @@
 #include <cstring>
 
 #include "tessera/device/stream.hpp"
+#include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr i64 mirror_bytes = static_cast<i64>(sizeof(float)) * max_cells;
-constexpr i64 cell_bytes = static_cast<i64>(sizeof(double)) * max_cells;
+constexpr i64 cell_bytes = mirror_offset, sent_bytes = counter_offset;
 
 // All of it is one array, so that plans see that a program writes the mirror too.
-Array memory_of_cells(Device device) {
-  constexpr i64 bytes = cell_bytes + mirror_bytes;
-  return Array(Storage::allocate(device, bytes),
-               Layout::contiguous({bytes / static_cast<i64>(sizeof(double))}), DType::f64);
+Array memory_of_cells(const Storage& memory) {
+  const Array cells(memory,
+                    Layout::contiguous({cell_memory_bytes / static_cast<i64>(sizeof(double))}),
+                    DType::f64);
+  cells.fill(Value(0));
+  return cells;
+}
+
+// Between the host and a device that is elsewhere: page-locked, where there is room for that.
+Array staging_for(Device device) {
+  if (device.kind == Kind::cpu) return {};
+  try {
+    return memory_of_cells(Storage::pinned(device.kind, cell_memory_bytes));
+  } catch (const OutOfMemory&) {
+    return memory_of_cells(Storage::allocate(cpu, cell_memory_bytes));
+  }
+}
+
+// A value that only becomes a cell is computed there: no copy, a third fewer steps.
+std::vector<ScalarStep> without_copies(const std::vector<ScalarStep>& code, int scratch_begin) {
+  std::vector<ScalarStep> kept;
+  for (auto s = code.begin(); s != code.end(); ++s) {
+    const std::uint8_t from = s->a;
+    const bool moves = s->op == ScalarOp::copy && from >= scratch_begin && !kept.empty() &&
+                       kept.back().op != ScalarOp::put && kept.back().to == from &&
+                       std::none_of(s + 1, code.end(), [&](const ScalarStep& later) {
+                         return later.a == from || later.b == from || later.c == from;
+                       });
+    if (moves)
+      kept.back().to = s->to;
+    else
+      kept.push_back(*s);
+  }
+  return kept;
 }
 
 }  // namespace
@@ -25,8 +55,8 @@ Array memory_of_cells(Device device) {
 ScalarProgram::ScalarProgram(Device device, DType vectors)
     : device_(device),
       real_(real_of(vectors)),
-      memory_(memory_of_cells(device)),
-      staging_(memory_of_cells(cpu)),
+      memory_(memory_of_cells(Storage::allocate(device, cell_memory_bytes))),
+      staging_(staging_for(device)),
       host_(max_cells, 0.0),
       initial_(max_cells, 0.0) {
   require<DTypeError>(real_ == DType::f32 || real_ == DType::f64, "solvers work in float32, ",
@@ -94,12 +124,13 @@ void ScalarProgram::restore(const std::vector<double>& saved) {
 
 void ScalarProgram::record(Recorder& r) {
   ScalarsSpec spec;
-  spec.code = std::move(code_);
+  spec.code = without_copies(code_, scratch_begin_);
   spec.mirror = real_;
   code_.clear();
   scratch_next_ = max_cells;
   ++programs_;
   r.launch(&KernelTable::scalars, "scalars", spec, {}, r.constant(memory_), {.updates = true});
+  r.may_join({.program = std::move(spec)});
 }
 
 View ScalarProgram::target(Recorder& r, DeviceScalar c, i64 rank) const {
@@ -118,19 +149,26 @@ View ScalarProgram::factor(Recorder& r, DeviceScalar c) const {
 }
 
 void ScalarProgram::fetch() {
+  send();
   const Stream stream = Stream::home(device_);
-  stream.copy(staging_.data(), cpu, memory_.data(), device_, cell_bytes);
+  if (staging_) stream.copy(staging_.data(), cpu, memory_.data(), device_, cell_bytes);
   stream.sync();
-  std::memcpy(host_.data(), staging_.data(), static_cast<std::size_t>(cell_bytes));
+  reads_staging_ = false;
+  std::memcpy(host_.data(), (staging_ ? staging_ : memory_).data(),
+              static_cast<std::size_t>(cell_bytes));
 }
 
-void ScalarProgram::upload() {
-  std::memcpy(staging_.data(), host_.data(), static_cast<std::size_t>(cell_bytes));
-  auto* mirror = static_cast<float*>(staging_.data()) + 2 * max_cells;
-  for (std::size_t i = 0; i < max_cells; ++i) mirror[i] = static_cast<float>(host_[i]);
+void ScalarProgram::send() {
+  if (!unsent_) return;
   const Stream stream = Stream::home(device_);
-  stream.copy(memory_.data(), device_, staging_.data(), cpu, cell_bytes + mirror_bytes);
-  stream.sync();
+  if (!staging_ || reads_staging_) stream.sync();
+  auto* cells = static_cast<double*>((staging_ ? staging_ : memory_).data());
+  std::memcpy(cells, host_.data(), static_cast<std::size_t>(cell_bytes));
+  auto* mirror = reinterpret_cast<float*>(cells + max_cells);
+  for (std::size_t i = 0; i < max_cells; ++i) mirror[i] = static_cast<float>(host_[i]);
+  if (staging_) stream.copy(memory_.data(), device_, staging_.data(), cpu, sent_bytes);
+  reads_staging_ = static_cast<bool>(staging_);
+  unsent_ = false;
   sent_ = next_;
 }
 

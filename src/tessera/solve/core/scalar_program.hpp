@@ -21,7 +21,7 @@ struct DeviceScalar {
   int at = 0;
 };
 
-class ScalarProgram {
+class TESSERA_API ScalarProgram {
  public:
   // `vectors`: the dtype that element-wise steps compute in.
   ScalarProgram(Device device, DType vectors);
@@ -44,13 +44,15 @@ class ScalarProgram {
   View target(Recorder& r, DeviceScalar c, i64 rank) const;
   View factor(Recorder& r, DeviceScalar c) const;
 
-  // The host's copy of all cells: fetch() waits for the device, upload() sends. Programs that were
-  // written since may have constants of their own: upload_new() sends where there are some.
+  // The host's copy of all cells: fetch() waits for the device; what upload() asks for is sent
+  // once, before the next run of the engine or fetch(). Programs that were written since may have
+  // constants of their own: upload_new() asks where there are some.
   void fetch();
-  void upload();
+  void upload() { unsent_ = true; }
   void upload_new() {
     if (sent_ < next_) upload();
   }
+  void send();  // what upload() asked for
   double value(DeviceScalar c) const { return host_[static_cast<std::size_t>(c.at)]; }
   void set(DeviceScalar c, double v) { host_[static_cast<std::size_t>(c.at)] = v; }
 
@@ -79,12 +81,15 @@ class ScalarProgram {
 
   Device device_;
   DType real_;
-  Array memory_, staging_;  // max_cells doubles, then as many numbers of the vectors' precision
+  Array memory_;   // as kernels/sweep has it: cells, their mirror, a counter
+  Array staging_;  // the same between the host and a device that is elsewhere
   std::vector<double> host_, initial_;
   std::vector<std::pair<std::string, int>> names_;
   std::vector<std::pair<double, int>> constants_;
   std::vector<ScalarStep> code_;
   int next_ = 0, sent_ = 0;
+  bool unsent_ = false;
+  bool reads_staging_ = false;  // the device may still
   i64 programs_ = 0;
   // DeviceScalars of unnamed intermediate values: counted down from the end, free again after record().
   int scratch_begin_ = max_cells, scratch_next_ = max_cells;

@@ -15,7 +15,7 @@ Array zeros(const Shape& shape, DType dtype, Device device) {
   return a;
 }
 
-Array copy_of(std::string_view who, std::string_view what, const Array& a, const Shape& shape,
+Array fitting(std::string_view who, std::string_view what, const Array& a, const Shape& shape,
               DType dtype, Device device) {
   require<ShapeError>(a.shape() == shape, who, ": ", what, " has shape ", a.shape(), ", expected ",
                       shape);
@@ -23,8 +23,13 @@ Array copy_of(std::string_view who, std::string_view what, const Array& a, const
                        ", the other arrays on ", device, "; move it with to()");
   require<DTypeError>(can_cast_same_kind(a.dtype(), dtype) || !is_inexact(a.dtype()), who, ": ",
                       what, " is ", a.dtype(), ", which ", dtype, " cannot hold");
+  return a.astype(dtype);
+}
+
+Array copy_of(std::string_view who, std::string_view what, const Array& a, const Shape& shape,
+              DType dtype, Device device) {
   const Array y = empty_dense(shape, dtype, device);
-  y.copy_from(a.astype(dtype));
+  y.copy_from(fitting(who, what, a, shape, dtype, device));
   return y;
 }
 
@@ -112,6 +117,20 @@ void sweep_on_disk(Recorder& r, ElementOp op, std::initializer_list<Input> input
   to.solve->sweep(r, kind_of(op, !in.a), in, to.store, to.store);
 }
 
+SweepPart part_of(ElementOp op, std::initializer_list<Input> inputs, const View& to) {
+  SweepPart part{.dtype = to.dtype, .count = count_of(to.shape())};
+  int operands = 0;
+  for (const Input& input : inputs) {
+    const Factor* const* f = std::get_if<const Factor*>(&input);
+    if (f && (*f)->immediate)
+      part.value = (*f)->value.as<double>();
+    else
+      (f ? part.factor : part.a < 0 ? part.a : part.b) = operands++;
+  }
+  part.kind = kind_of(op, part.a < 0);
+  return part;
+}
+
 // One sweep over each piece of y with those of the inputs beside it.
 void sweep(Recorder& r, ElementOp op, std::initializer_list<Input> inputs, const Vector& y) {
   if (y.stored) return sweep_on_disk(r, op, inputs, y);
@@ -123,7 +142,9 @@ void sweep(Recorder& r, ElementOp op, std::initializer_list<Input> inputs, const
       else
         in.emplace_back(flat(r, std::get<const Vector*>(input)->pieces[i]));
     }
-    apply(r, op, real_of(y.pieces[i].dtype()), in, flat(r, y.pieces[i]));
+    const View to = flat(r, y.pieces[i]);
+    apply(r, op, to.dtype, in, to);
+    r.may_join(part_of(op, inputs, to));
   }
 }
 
@@ -194,6 +215,8 @@ void dot(Recorder& r, const Vector& a, const Vector& b, const View& to) {
         .op = ReduceOp::vdot, .in = operand_of(x), .in2 = operand_of(y), .out = operand_of(out)};
     const View reads[] = {x, y};
     r.launch(&KernelTable::reduce, "vdot", spec, reads, out);
+    r.may_join(
+        {.kind = SweepKind::dot, .dtype = x.dtype, .count = count_of(x.shape()), .a = 0, .b = 1});
     if (out.slot != place.slot) record::copy(r, out, place);
   });
   if (a.ranks) a.ranks->combine(r, to);
@@ -209,6 +232,9 @@ void reduce_pieces(Recorder& r, ReduceOp op, ReduceOp over, const Vector& a, con
       record::fill(r, Value(-std::numeric_limits<double>::infinity()), out);
     else
       reduce(r, op, x, out);
+    if (op == ReduceOp::sum_abs2)
+      r.may_join(
+          {.kind = SweepKind::norm2, .dtype = x.dtype, .count = count_of(x.shape()), .a = 0});
     if (out.slot != place.slot) record::copy(r, out, place);
   });
 }

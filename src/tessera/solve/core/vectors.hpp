@@ -42,8 +42,12 @@ struct Factor {
 };
 
 // Dense, filled with zeros.
-Array zeros(const Shape& shape, DType dtype, Device device);
-// A dense copy in the dtype and on the device asked for; ShapeError names `who` and `what`.
+TESSERA_API Array zeros(const Shape& shape, DType dtype, Device device);
+// The array in the dtype asked for, itself where it has it; ShapeError, DeviceError and DTypeError
+// name `who` and `what`.
+Array fitting(std::string_view who, std::string_view what, const Array& a, const Shape& shape,
+              DType dtype, Device device);
+// A dense copy of the same.
 Array copy_of(std::string_view who, std::string_view what, const Array& a, const Shape& shape,
               DType dtype, Device device);
 
@@ -63,19 +67,23 @@ void apply(Recorder& r, ElementOp op, DType compute, const Inputs& inputs,
            const std::vector<View>& y);
 
 // Piece by piece; factors are sent to where a piece is.
-void copy(Recorder& r, const Vector& x, const Vector& y);                         // y = x
-void fill(Recorder& r, double v, const Vector& y);                                // y = v
-void scale(Recorder& r, const Factor& f, const Vector& x, const Vector& y);       // y = f x
-void add(Recorder& r, const Vector& a, const Vector& b, const Vector& y);         // y = a + b
-void subtract(Recorder& r, const Vector& a, const Vector& b, const Vector& y);    // y = a - b
-void add_scaled(Recorder& r, const Vector& x, const Factor& f, const Vector& y);  // y += f x
+TESSERA_API void copy(Recorder& r, const Vector& x, const Vector& y);                    // y = x
+TESSERA_API void fill(Recorder& r, double v, const Vector& y);                           // y = v
+TESSERA_API void scale(Recorder& r, const Factor& f, const Vector& x, const Vector& y);  // y = f x
+TESSERA_API void add(Recorder& r, const Vector& a, const Vector& b, const Vector& y);  // y = a + b
+TESSERA_API void subtract(Recorder& r, const Vector& a, const Vector& b,
+                          const Vector& y);  // y = a - b
+TESSERA_API void add_scaled(Recorder& r, const Vector& x, const Factor& f,
+                            const Vector& y);  // y += f x
 // y = a f + b; y may be a or b.
-void multiply_add(Recorder& r, const Vector& a, const Factor& f, const Vector& b, const Vector& y);
+TESSERA_API void multiply_add(Recorder& r, const Vector& a, const Factor& f, const Vector& b,
+                              const Vector& y);
 // y = condition ? a : b, one condition for all; y may be a or b.
-void select(Recorder& r, const View& condition, const Vector& a, const Vector& b, const Vector& y);
+TESSERA_API void select(Recorder& r, const View& condition, const Vector& a, const Vector& b,
+                        const Vector& y);
 // Into cells: Re <a, b> and |a|^2. Sums of pieces are formed where the cell is.
-void dot(Recorder& r, const Vector& a, const Vector& b, const View& to);
-void norm2(Recorder& r, const Vector& a, const View& to);
+TESSERA_API void dot(Recorder& r, const Vector& a, const Vector& b, const View& to);
+TESSERA_API void norm2(Recorder& r, const Vector& a, const View& to);
 void largest(Recorder& r, const Vector& a, const View& to);  // of real numbers
 // y = alpha op(a) b + beta y, matrices; op conjugates where asked.
 struct Product {
