@@ -67,10 +67,15 @@ inline Array run_checked(streaming::StreamPlan plan, i64 budget,
   if (budget > 0) {
     EXPECT_LE(plan.bytes_held(), budget);
   }
-  const i64 before = memory_stats(cpu).in_use;
+  const Device device = plan.figures().device;
+  const i64 before = memory_stats(device).in_use, host = memory_stats(cpu).in_use;
+  reset_peak(device);
   reset_peak(cpu);
   const Array result = plan.run();
-  EXPECT_LE(memory_stats(cpu).peak - before, plan.bytes_held()) << plan.explain();
+  EXPECT_LE(memory_stats(device).peak - before, plan.bytes_held()) << plan.explain();
+  if (device != cpu) {
+    EXPECT_LE(memory_stats(cpu).peak - host, 4096) << plan.explain();
+  }
   i64 read = 0, written = 0;
   for (const Watched& s : stores) {
     read += s->bytes_read;

@@ -16,6 +16,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/kernels/matmul/blas.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/kernels/random/random.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
@@ -290,7 +291,7 @@ CostModel calibrate(std::span<const Device> devices, double seconds, CostModel m
 
 CostModel cached_costs(const std::string& path, std::span<const Device> devices, double seconds) {
   if (path.empty()) return calibrate(devices, seconds);
-  const std::string key = cat("# ", machine_key(), '\n');
+  const std::string key = cost_cache_key();
   const std::string text = read_text(path).value_or("");
   CostModel known;
   std::string of_devices, of_disks;  // lines
@@ -308,6 +309,10 @@ CostModel cached_costs(const std::string& path, std::span<const Device> devices,
   replace_text(path,
                key + all.text() + of_disks);  // where nothing can be kept they are measured again
   return all;
+}
+
+std::string cost_cache_key() {
+  return cat("# ", machine_key(), " / OpenBLAS for ", openblas_get_corename(), '\n');
 }
 
 std::string cost_cache_path() { return cache_path("costs.txt"); }

@@ -28,5 +28,7 @@ TESSERA_API CostModel cached_costs(const std::string& path, std::span<const Devi
                                    double seconds = calibration_seconds);
 // $XDG_CACHE_HOME/tessera/costs.txt, or the same under ~/.cache; "" where there is neither.
 TESSERA_API std::string cost_cache_path();
+// The first line of that file: the machine, and which kernels its BLAS has.
+TESSERA_API std::string cost_cache_key();
 
 }  // namespace tessera

@@ -57,7 +57,7 @@ void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
 
 void ComputeContext::disable_gpu() {
   const std::lock_guard lock(mutex_);
-  if (active_) set_stream_buffer_size(0);
+  if (active_) set_stream_buffer_size(default_stream_buffer);
   accelerators_.clear();
   active_ = false;
   has_choice_ = rules_.forced.has_value();
@@ -85,6 +85,11 @@ void ComputeContext::force(std::optional<Device> device) {
   const std::lock_guard lock(mutex_);
   rules_.forced = device;
   has_choice_ = active_ || device.has_value();
+}
+
+std::optional<Device> ComputeContext::forced() const {
+  const std::lock_guard lock(mutex_);
+  return rules_.forced;
 }
 
 void ComputeContext::set_gpu_threshold_elements(i64 elements) {

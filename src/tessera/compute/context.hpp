@@ -17,15 +17,16 @@
 #include "tessera/compute/auto_solver.hpp"
 #include "tessera/compute/breaker.hpp"
 #include "tessera/compute/problem_of.hpp"
+#include "tessera/device/streamer.hpp"
 
 namespace tessera {
 
 struct AcceleratorConfig {
   i64 device_id = 0;
   i64 memory_limit_bytes = 0;  // 0: what the device has free
-  // Of one of the two pinned buffers through which other host memory travels (device/streamer.hpp);
+  // Of one of the pinned buffers through which other host memory travels (device/streamer.hpp);
   // 0: the driver copies by itself.
-  i64 stream_buffer_size = i64{64} << 20;
+  i64 stream_buffer_size = default_stream_buffer;
   bool enable_async = true;  // false: an operation is over, or has failed, when it returns
   PrecisionMode precision = PrecisionMode::automatic;
   i64 pinned_budget_bytes = 0;  // of pinned host memory; 0: as it was
@@ -62,6 +63,7 @@ class TESSERA_API ComputeContext {
     return choose(function, operands).str();
   }
   void force(std::optional<Device> device);
+  std::optional<Device> forced() const;
   void set_gpu_threshold_elements(i64 elements);
 
   // Calls `body` with the chosen device. When an accelerator fails, warns, leaves it alone for a

@@ -9,7 +9,6 @@
 
 #include "tessera/base/text_file.hpp"
 #include "tessera/compute/calibrate.hpp"
-#include "tessera/device/topology.hpp"
 #include "tessera/store/tiers/backing_name.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
 
@@ -105,7 +104,7 @@ std::optional<DiskRate> measured_disk_rate(const std::string& folder) {
 
 std::optional<DiskRate> cached_disk_rate(const std::string& path, const std::string& folder) {
   if (path.empty()) return measured_disk_rate(folder);
-  const std::string key = cat("# ", machine_key(), '\n');
+  const std::string key = cost_cache_key();
   std::string text = read_text(path).value_or("");
   if (!text.starts_with(key)) text = key;
   for (const std::string_view line : lines_of(text))

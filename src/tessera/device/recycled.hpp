@@ -32,7 +32,7 @@ class Recycler {
     return ::operator new(size);
   }
   static void give(void* block) noexcept {
-    if (!kept_.watched) watch();
+    if (most_recycled > 0 && !kept_.watched) watch();
     if (kept_.count < kept_.most)
       kept_.blocks[static_cast<std::size_t>(kept_.count++)] = block;
     else

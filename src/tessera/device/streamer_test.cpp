@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/devices.hpp"
@@ -20,7 +23,7 @@ namespace {
 class StreamedCopies : public testing::Test {
  protected:
   void TearDown() override {
-    set_stream_buffer_size(0);
+    set_stream_buffer_size(default_stream_buffer);
     sim::restore(0);
   }
 };
@@ -67,15 +70,96 @@ TEST_F(StreamedCopies, BuffersSetTheSizeOfThePieces) {
   }
 }
 
-TEST_F(StreamedCopies, PinsTwoPiecesAndGivesThemBack) {
+TEST_F(StreamedCopies, PinsBuffersForEachWayAndGivesThemBack) {
   set_stream_buffer_size(i64{1} << 20);
-  const i64 before = pinned_stats().in_use;
+  const i64 before = pinned_stats().in_use, both = 2 * i64{Staging::buffers} << 20;
   EXPECT_TRUE(trip(i64{9} << 20).same);
   EXPECT_EQ(pinned_stats().in_use, before);
-  EXPECT_GE(pinned_stats().peak, before + (i64{2} << 20));
+  EXPECT_GE(pinned_stats().peak, before + both);
+  const auto held = Staging::of(sim0);
+  EXPECT_EQ(Staging::of(sim0), held);
+  EXPECT_TRUE(trip(i64{9} << 20).same);
+  EXPECT_EQ(pinned_stats().in_use, before + both);
+}
+
+TEST_F(StreamedCopies, PartsCoverRowsOnce) {
+  for (const i64 rows : {1, 2, 7})
+    for (const i64 bytes : {1, 5, 64})
+      for (const i64 most : {1, 4, 5, 13, 64, 1000}) {
+        std::vector<int> seen(static_cast<std::size_t>(rows * bytes), 0);
+        const RowParts parts(rows, bytes, most);
+        for (i64 k = 0; k < parts.count(); ++k) {
+          const RowParts::Part p = parts[k];
+          EXPECT_LE(p.rows * p.bytes, most);
+          for (i64 r = p.row; r < p.row + p.rows; ++r)
+            for (i64 b = p.first; b < p.first + p.bytes; ++b)
+              ++seen[static_cast<std::size_t>(r * bytes + b)];
+        }
+        EXPECT_EQ(seen, std::vector<int>(seen.size(), 1)) << rows << " " << bytes << " " << most;
+      }
+}
+
+// Rows with gaps on either side, there and back, by buffers smaller and larger than a row.
+TEST_F(StreamedCopies, RowsWithGapsKeepTheirPlaces) {
+  for (const i64 row : {100, 5000, 70000})
+    for (const i64 host_gap : {0, 13})
+      for (const i64 gap : {0, 64}) {
+        const i64 rows = 200000 / row + 3, pitch = row + host_gap, there_pitch = row + gap;
+        const std::vector<unsigned char> from = numbered_bytes(rows * pitch);
+        std::vector<unsigned char> to(from.size(), 0xFF);
+        const Stream stream(sim0);
+        const Storage there = Storage::allocate(stream, rows * there_pitch);
+        Staging ring(sim0, 4096);
+        Copy c{.to = there.data(),
+               .to_device = sim0,
+               .from = from.data(),
+               .from_device = cpu,
+               .row_bytes = row,
+               .rows = rows,
+               .to_pitch = there_pitch,
+               .from_pitch = pitch};
+        ring.copy(stream, c);
+        std::swap(c.to_device, c.from_device);
+        std::swap(c.to_pitch, c.from_pitch);
+        c.from = there.data();
+        c.to = to.data();
+        ring.copy(stream, c);
+        for (i64 i = 0; i < rows * pitch; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          ASSERT_EQ(to[at], i % pitch < row ? from[at] : 0xFF) << row << " " << i;
+        }
+      }
+}
+
+TEST_F(StreamedCopies, ThreadsShareARing) {
+  set_stream_buffer_size(4096);
+  const auto held = Staging::of(sim0);
+  std::atomic<int> right = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const Stream stream(sim0);
+      const std::vector<unsigned char> from(std::size_t{50000}, static_cast<unsigned char>(t));
+      std::vector<unsigned char> to(from.size(), 0xFF);
+      const Storage there = Storage::allocate(stream, 50000);
+      held->copy(stream, {.to = there.data(),
+                          .to_device = sim0,
+                          .from = from.data(),
+                          .from_device = cpu,
+                          .row_bytes = 50000});
+      held->copy(stream, {.to = to.data(),
+                          .to_device = cpu,
+                          .from = there.data(),
+                          .from_device = sim0,
+                          .row_bytes = 50000});
+      right += to == from;
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(right, 4);
 }
 
 TEST_F(StreamedCopies, DoesNothingWithoutBuffersForShortDataOrWithoutPinnedMemory) {
+  set_stream_buffer_size(0);
   EXPECT_EQ(trip(i64{4} << 20).there, 0);  // none are set
   set_stream_buffer_size(i64{1} << 20);
   EXPECT_EQ(trip(1000).there, 0);

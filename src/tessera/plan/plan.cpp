@@ -3,6 +3,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/plan/join_sweeps.hpp"
 #include "tessera/plan/pipeline.hpp"
 #include "tessera/plan/plan_impl.hpp"
 
@@ -17,6 +18,7 @@ Plan::Plan(Recorder recorder, std::string name) {
   impl->tree = std::move(recorder.tree_);
   impl->starts = std::move(recorder.starts_);
   if (config().pipeline) pipeline(impl->slots, impl->steps);
+  if (config().join_sweeps) join_sweeps(impl->slots, impl->steps);
   find_lifetimes(impl->slots, impl->steps);
   for (const Slot& s : impl->slots)
     if (s.kind == SlotKind::temporary && s.first >= 0) impl->sum_of_temporaries += s.bytes;

@@ -5,6 +5,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/device/registry.hpp"
+#include "tessera/device/streamer.hpp"
 #include "tessera/device/transfer_streams.hpp"
 
 namespace tessera {
@@ -51,19 +52,15 @@ bool connected(Device a, Device b) {
 // as the one before the last has left.
 void stage(Recorder& r, const View& from, const View& to, const Rows& w) {
   if (w.rows * w.row_bytes == 0) return;
-  const i64 most = std::max<i64>(config().staging_bytes, 1);
-  const i64 width = std::min(w.row_bytes, most),
-            height = std::min(w.rows, std::max<i64>(most / width, 1));
-  const i64 across = (w.row_bytes + width - 1) / width, down = (w.rows + height - 1) / height,
-            pieces = across * down;
+  const RowParts parts(w.rows, w.row_bytes, std::max<i64>(config().staging_bytes, 1));
+  const i64 pieces = parts.count();
   const bool cuda = r.device(from).kind == Kind::cuda || r.device(to).kind == Kind::cuda;
   const Kind kind = cuda ? Kind::cuda : r.device(from).kind;
   std::vector<View> buffers;
   for (i64 i = 0; i < std::min<i64>(pieces, 2); ++i)
-    buffers.push_back(r.pinned(width * height, kind));
+    buffers.push_back(r.pinned(parts.width * parts.height, kind));
   for (i64 k = 0; k < pieces; ++k) {
-    const i64 row = k / across * height, rows = std::min(height, w.rows - row),
-              first = k % across * width, bytes = std::min(width, w.row_bytes - first);
+    const auto [row, rows, first, bytes] = parts[k];
     const View between =
         piece(buffers[static_cast<std::size_t>(k) % buffers.size()], bytes, 0, rows, 0, bytes);
     const std::string part = pieces > 1 ? cat(", part ", k + 1, " of ", pieces) : std::string();

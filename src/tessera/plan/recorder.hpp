@@ -48,6 +48,8 @@ class TESSERA_API Recorder {
     if (!entry.prepare) throw NotAvailable(cat(scope_text(), no_kernel_text(kernel, where)));
     add_launch(kernel, entry.prepare(spec, where), reads, write, options);
   }
+  // The step recorded last may become part of a pass over vectors.
+  void may_join(SweepPart part) { steps_.back().sweep = std::move(part); }
   // A step that calls `run` from the host; see HostCall.
   void call(std::string_view what, decltype(HostCall::run) run, std::span<const View> reads,
             const View& write);

@@ -6,6 +6,7 @@
 #include "tessera/base/trace.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
+#include "tessera/device/streamer.hpp"
 #include "tessera/device/transfer_streams.hpp"
 #include "tessera/plan/capture.hpp"
 #include "tessera/plan/plan_impl.hpp"
@@ -18,6 +19,7 @@ struct Run::Impl {
   struct Ready {
     const Step* step;
     Launch launch;
+    Staging* staging = nullptr;  // of a transfer whose end on the host may not be pinned
   };
   struct Patch {
     int step, operand, argument;  // argument: position among inputs, then outputs
@@ -29,6 +31,7 @@ struct Run::Impl {
   Stream main;
   std::vector<Storage> arenas;
   std::vector<std::pair<Kind, Storage>> pinned;
+  std::vector<std::shared_ptr<Staging>> rings;  // held, so that a run asks for no memory
   std::vector<Ready> ready;
   std::vector<Patch> patches;
   std::vector<RepeatedEvent> events;  // one per step that signals; indexed by event_of
@@ -47,6 +50,7 @@ struct Run::Impl {
 
   const Slot& slot(int i) const { return plan->slots[static_cast<std::size_t>(i)]; }
   void allocate();
+  void take_rings();
   void make_lanes();
   Stream stream_for(const Lane& lane) const;
   void join(std::size_t lane) const;
@@ -55,6 +59,8 @@ struct Run::Impl {
   void settle() const noexcept;
   void wait_for_lane(std::size_t lane) const;
   Storage arena_of(const Slot& s) const;
+  int host_end(const Step& step) const;
+  bool is_written(int slot) const;
   void bind_fixed();
   void check(std::span<const Array> arrays, const std::vector<int>& slots, const char* what) const;
   void patch(std::span<const Array> inputs, std::span<const Array> outputs);
@@ -84,6 +90,42 @@ void Run::Impl::allocate() {
     } catch (const OutOfMemory& e) {
       throw OutOfMemory(cat("plan '", plan->name, "' stages transfers through ", bytes_text(bytes),
                             " of pinned memory: ", e.what()));
+    }
+  }
+}
+
+// The host's end of a transfer that may go through a ring (device/streamer.hpp), -1 for others.
+// Arguments, and constants that no step writes, are there before the run, so that the host may read
+// them as it enqueues, unless a listener is to say when; what comes back waits, in its stream, for all
+// that was asked of the memory before.
+int Run::Impl::host_end(const Step& step) const {
+  if (step.kind != Step::Kind::transfer || !Staging::is_worth(step.bytes)) return -1;
+  const Slot &from = slot(root_of(plan->slots, step.operands[0].slot)),
+             &to = slot(root_of(plan->slots, step.operands[1].slot));
+  if ((from.device == cpu) == (to.device == cpu)) return -1;
+  if (to.device == cpu) return to.pinned ? -1 : 1;
+  if (!step.listeners.empty()) return -1;
+  if (from.kind == SlotKind::input) return 0;
+  return from.kind == SlotKind::constant && !is_written(step.operands[0].slot) ? 0 : -1;
+}
+
+bool Run::Impl::is_written(int slot) const {
+  const int root = root_of(plan->slots, slot);
+  for (const Step& step : plan->steps)
+    for (std::size_t i = 0; i < step.operands.size(); ++i)
+      if (step.writes(i) && root_of(plan->slots, step.operands[i].slot) == root) return true;
+  return false;
+}
+
+void Run::Impl::take_rings() {
+  for (Ready& r : ready) {
+    const int end = host_end(*r.step);
+    if (end < 0) continue;
+    const Device device = slot(r.step->operands[static_cast<std::size_t>(1 - end)].slot).device;
+    if (auto ring = Staging::of(device)) {
+      r.staging = ring.get();
+      if (std::find(rings.begin(), rings.end(), ring) == rings.end())
+        rings.push_back(std::move(ring));
     }
   }
 }
@@ -328,15 +370,20 @@ void Run::Impl::enqueue_step(std::size_t t) {
   }
   if (step.kind == Step::Kind::call) return call_step(t);
   const Device from = slot(step.operands[0].slot).device, to = slot(step.operands[1].slot).device;
-  stream.copy({.to = r.launch.operand[1],
-               .to_device = to,
-               .from = r.launch.operand[0],
-               .from_device = from,
-               .row_bytes = step.bytes / step.rows,
-               .rows = step.rows,
-               .to_pitch = step.to_pitch,
-               .from_pitch = step.from_pitch,
-               .label = r.launch.label});
+  const Copy copy{.to = r.launch.operand[1],
+                  .to_device = to,
+                  .from = r.launch.operand[0],
+                  .from_device = from,
+                  .row_bytes = step.bytes / step.rows,
+                  .rows = step.rows,
+                  .to_pitch = step.to_pitch,
+                  .from_pitch = step.from_pitch,
+                  .label = r.launch.label};
+  const std::size_t host = from == cpu ? 0 : 1;
+  if (r.staging && !owner_of(step.operands[host].slot).is_pinned())
+    r.staging->copy(stream, copy);
+  else
+    stream.copy(copy);
 }
 
 void Run::Impl::enqueue(std::size_t begin, std::size_t end) {
@@ -419,6 +466,7 @@ Run Plan::instance(const Stream& stream) const {
   impl->allocate();
   impl->make_lanes();
   impl->bind_fixed();
+  impl->take_rings();
   return Run(std::move(impl));
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tessera/array/array.hpp"
-#include "tessera/kernels/kernel.hpp"
+#include "tessera/kernels/sweep/sweep.hpp"
 
 namespace tessera {
 
@@ -63,6 +63,17 @@ struct HostCall {
   std::vector<Operand> operands;  // layouts without offset, the write last
 };
 
+// A launch over dense vectors that may be done in one pass with its neighbours (join_sweeps.hpp):
+// one step of a sweep, or the program of scalars after it.
+struct SweepPart {
+  SweepKind kind = SweepKind::copy;
+  DType dtype = DType::f32;
+  i64 count = 0;
+  int a = -1, b = -1, factor = -1;  // which operands of the launch; the last is the result
+  double value = 0;                 // of a factor that is no operand
+  std::optional<ScalarsSpec> program{};
+};
+
 struct Step {
   enum class Kind : std::uint8_t { launch, transfer, call };
   Kind kind = Kind::launch;
@@ -79,14 +90,19 @@ struct Step {
   std::optional<Stream> stream;          // the caller's, instead of one that the run chooses
   std::vector<RepeatedEvent> listeners;  // the step starts after the latest record of each
   int workspace = -1;                    // slot of the kernel's work area
-  Part part{};                           // of which container it is
-  int scope = -1;                        // the operator that recorded it, in the plan's tree
+  std::uint32_t written = 0;             // which operands are, as bits; 0: the last alone
+  std::optional<SweepPart> sweep{};
+  Part part{};     // of which container it is
+  int scope = -1;  // the operator that recorded it, in the plan's tree
 
   // Schedule.
   int lane = 0;
   std::vector<int> waits;  // steps of other lanes that must have ended
   bool signals = false;    // somebody waits for this step
   const Access& write() const { return operands.back(); }
+  bool writes(std::size_t i) const {
+    return written == 0 ? i + 1 == operands.size() : (written >> i & 1) != 0;
+  }
 };
 
 // An operator as it recorded: its place in the tree of operators, what it read and wrote.

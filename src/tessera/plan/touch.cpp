@@ -19,7 +19,7 @@ Touches touches(const std::vector<Slot>& slots, const Step& step) {
   };
   for (std::size_t i = 0; i < step.operands.size(); ++i) {
     const Access& a = step.operands[i];
-    add(a.slot, a.begin, a.end, i + 1 == step.operands.size());
+    add(a.slot, a.begin, a.end, step.writes(i));
   }
   if (step.workspace >= 0)
     add(step.workspace, 0, slots[static_cast<std::size_t>(step.workspace)].bytes, true);

@@ -3,7 +3,9 @@
 // leave behind.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -13,6 +15,7 @@
 #include "tessera/base/trace.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/device/sim/faults.hpp"
+#include "tessera/device/streamer.hpp"
 #include "tessera/device/transfer_streams.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
@@ -81,6 +84,43 @@ TEST_F(Transfers, RunsShareTheStreamsOfThePairs) {
     for (const Stream& s : {transfer_stream(cpu, sim1), transfer_stream(sim1, cpu)})
       EXPECT_NE(text.find(cat("on stream ", s.id(), " of sim:1")), std::string::npos) << text;
   }
+}
+
+// Both ways through a ring, rows with gaps too; pinned memory goes as it is, and no run allocates.
+TEST_F(Transfers, HostMemoryThatIsNotPinnedGoesThroughARing) {
+  for (const i64 buffer : {i64{4096}, i64{20000}, default_stream_buffer})
+    for (const i64 gap : {0, 3})
+      for (const bool pinned : {false, true}) {
+        set_stream_buffer_size(buffer);
+        const Shape shape{300, 40};
+        const i64 bytes = 300 * 40 * 8;
+        const Layout rows{shape, {40 + gap, 1}, 0};
+        const auto room = [&] {
+          return Array((pinned ? Array::pinned({300, 40 + gap}, DType::f64, accelerator().kind)
+                               : empty_dense({300, 40 + gap}, DType::f64, cpu))
+                           .storage(),
+                       rows, DType::f64);
+        };
+        const Array x = room(), y = room();
+        x.copy_from(arange(Value(0.0), Value(12000.0), Value(1.0), DType::f64).reshape(shape));
+        const Array there = empty_dense(shape, DType::f64, accelerator());
+        const Layout dense = Layout::contiguous(shape);
+        tessera::Run up = move(rows, cpu, dense, accelerator()).instance(),
+                     down = move(dense, accelerator(), rows, cpu).instance();
+        for (int i = 0; i < 2; ++i) {
+          y.fill(Value(-1.0));
+          const i64 before = counter(Counter::copies), asked = counter(Counter::pool_requests);
+          up(x, there);
+          const i64 sent = counter(Counter::copies) - before;
+          down(there, y);
+          const i64 back = counter(Counter::copies) - before - sent;
+          EXPECT_EQ(counter(Counter::pool_requests), asked);
+          EXPECT_EQ(distance(y, x), 0) << buffer << " " << gap << " " << pinned;
+          const bool whole = pinned || bytes < std::min(buffer, i64{1} << 20);
+          for (const i64 copies : {sent, back}) EXPECT_TRUE(whole ? copies == 1 : copies >= 4);
+        }
+      }
+  set_stream_buffer_size(default_stream_buffer);
 }
 
 TEST_F(Transfers, AFailedRunHurtsNoLaterOne) {
@@ -264,6 +304,56 @@ TEST_F(Transfers, AListenerHoldsATransferBack) {
   go.store(true);
   end.wait();
   EXPECT_EQ(distance(out, constant(1, 4, cpu)), 0);
+}
+
+TEST_F(Transfers, AListenerSaysWhenTheHostMayBeRead) {
+  const i64 n = 300'000;  // enough for a ring of pinned buffers
+  RepeatedEvent ready(sim0);
+  const Stream producer(sim0);
+  Recorder r;
+  const Layout l = Layout::contiguous({n});
+  const View x = r.input(l, DType::f64, cpu), y = r.output(l, DType::f64, sim1);
+  {
+    const Recorder::Listening listening(r, ready);
+    record::copy(r, x, y);
+  }
+  tessera::Run run = Plan(std::move(r), "listens").instance();
+  const Array in = constant(1, n, cpu), out = empty_dense({n}, DType::f64, sim1);
+  std::atomic<bool> go{false};
+  producer.launch(until(go), {});
+  ready.record(producer);
+  std::thread filler([&] {  // a run may wait until the host's memory has been read
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::fill_n(in.host<double>(), n, 2.0);
+    go.store(true);
+  });
+  run(in, out);
+  filler.join();
+  EXPECT_EQ(distance(out, constant(2, n, cpu)), 0);
+}
+
+TEST_F(Transfers, WhatOneRunBringsToTheHostTheNextOneReads) {
+  const i64 n = 300'000;
+  tessera::Run down = Plan(
+                          [&] {
+                            Recorder r;
+                            const Layout l = Layout::contiguous({n});
+                            const View x = r.input(l, DType::f64, sim0),
+                                       y = r.output(l, DType::f64, cpu);
+                            record::copy(r, x, y);
+                            return r;
+                          }(),
+                          "down")
+                          .instance(),
+               up = triple(n, cpu, sim1).instance();
+  const Array in = constant(1, n, sim0), between = constant(0, n, cpu),
+              out = empty_dense({n}, DType::f64, cpu);
+  for (int k = 1; k <= 5; ++k) {
+    in.fill(Value(static_cast<double>(k)));
+    down(in, between);
+    up(between, out);
+    EXPECT_EQ(distance(out, constant(3.0 * k, n, cpu)), 0);
+  }
 }
 
 TEST_F(Transfers, StreamsOfTheCallerAreUsed) {

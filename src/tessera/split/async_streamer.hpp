@@ -3,7 +3,7 @@
 // Data of the host through one device, tile by tile: while a tile is computed, the next one is on
 // its way there and the result of the one before on its way back, in two buffers each. The operator
 // may stay on the host too (resident = false) when it is larger than the device. Pinned arrays
-// travel at the full speed of the link.
+// travel at the full speed of the link, others through a ring of pinned buffers.
 //   NamedLinop S = AsyncStreamer(A, {{"C", 4}}, gpu);   S(x) equals A(x), x on the host
 
 #include "tessera/linop/containers/wrapper.hpp"

@@ -15,8 +15,7 @@ namespace {
 // rounding.
 bool approximates_normal(const NamedLinop& a) {
   if (a.as<Adjoint>()) return false;
-  if (const NUFFT* f = a.as<NUFFT>())
-    return f->options.toeplitz && f->options.mode == NufftMode::interpolate;
+  if (a.offers().approximates_normal()) return true;
   const std::vector<NamedLinop> parts = a.parts();
   return std::any_of(parts.begin(), parts.end(), approximates_normal);
 }
