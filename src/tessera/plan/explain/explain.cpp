@@ -27,10 +27,12 @@ std::string slot_text(const std::vector<Slot>& slots, int i) {
 }
 
 std::string operands_text(const std::vector<Slot>& slots, const Step& step) {
-  std::string text;
-  for (std::size_t i = 0; i + 1 < step.operands.size(); ++i)
-    text += (i ? ", " : "") + slot_text(slots, step.operands[i].slot);
-  return text + " -> " + slot_text(slots, step.write().slot);
+  std::string reads, writes;
+  for (std::size_t i = 0; i < step.operands.size(); ++i) {
+    std::string& text = step.writes(i) ? writes : reads;
+    text += (text.empty() ? "" : ", ") + slot_text(slots, step.operands[i].slot);
+  }
+  return reads + " -> " + writes;
 }
 
 std::string lane_text(const Lane& lane) {
@@ -143,7 +145,8 @@ std::string as_dot(const Plan::Impl& p) {
   std::vector<int> writer(p.slots.size(), -1);
   for (std::size_t t = 0; t < p.steps.size(); ++t) {
     const Step& s = p.steps[t];
-    for (std::size_t i = 0; i + 1 < s.operands.size(); ++i) {
+    for (std::size_t i = 0; i < s.operands.size(); ++i) {
+      if (s.writes(i)) continue;
       const int slot = s.operands[i].slot, from = writer[static_cast<std::size_t>(slot)];
       const std::string size = quoted(bytes_text(p.slots[static_cast<std::size_t>(slot)].bytes));
       if (from >= 0)
@@ -152,7 +155,8 @@ std::string as_dot(const Plan::Impl& p) {
         text += fmt::format("  {0} [shape=ellipse]; {0} -> s{1} [label={2}];\n",
                             quoted(slot_text(p.slots, slot)), t, size);
     }
-    writer[static_cast<std::size_t>(s.write().slot)] = static_cast<int>(t);
+    for (std::size_t i = 0; i < s.operands.size(); ++i)
+      if (s.writes(i)) writer[static_cast<std::size_t>(s.operands[i].slot)] = static_cast<int>(t);
   }
   for (int out : p.outputs)
     if (writer[static_cast<std::size_t>(out)] >= 0)

@@ -232,7 +232,10 @@ std::string timeline(const std::optional<TracedRun>& run) {
   const std::string which =
       run->runs == 1 ? std::string("The run in the trace, stream by stream.")
                      : cat("The last of ", run->runs, " runs in the trace, stream by stream.");
-  return section("Timeline", cat(which, " Grey: other work of the same time."),
+  return section("Timeline",
+                 cat(which,
+                     " Grey: other work of the same time; on the lanes of disks, "
+                     "what was read and written meanwhile."),
                  "<div id=\"timeline\" class=\"chart\"></div>");
 }
 

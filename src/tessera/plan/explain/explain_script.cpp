@@ -174,12 +174,24 @@ const drawTimeline = () => {
   const {tracks, spans, length} = data.trace, high = 28, top = 20, parent = byId('timeline');
   const laneOf = tracks.map((_, k) => spans.find(s => s[0] == k && s[4] >= 0))
     .map(s => s && steps[s[4]] && data.lanes[steps[s[4]].lane]);
-  const rank = k => laneOf[k] ? order(laneOf[k]) : tracks[k] == 'runs' ? -1 : 1e6;
+  const disk = ['disk -> host', 'host -> disk'];
+  const places = {runs: -2, [disk[0]]: -1, [disk[1]]: 1e7};
+  const rank = k => laneOf[k] ? order(laneOf[k]) : places[tracks[k]] ?? 1e6;
+  const busyOf = k => {
+    let until = 0, sum = 0;
+    for (const [track, start, took, , step] of spans) {
+      if (track != k || (step < 0 && !disk.includes(tracks[k]))) continue;
+      const end = Math.min(length, start + took);
+      sum += Math.max(0, end - Math.max(until, start));
+      until = Math.max(until, end);
+    }
+    return sum;
+  };
   const sorted = tracks.map((_, k) => k).sort((a, b) => rank(a) - rank(b));
   const line = sorted.map((_, k) => sorted.indexOf(k)), bottom = tracks.length * high + top;
   const rows = sorted.map(k => {
     const lane = laneOf[k], link = lane && lane.transfers ? lane.name + ', ' : '';
-    const busy = spans.reduce((n, s) => n + (s[0] == k && s[4] >= 0 ? s[2] : 0), 0);
+    const busy = busyOf(k);
     return [tracks[k], tracks[k] == 'runs' ? 'by the host'
       : `${link}${Math.round(100 * busy / (length || 1))} % busy`, lane && laneColour(lane)];
   });

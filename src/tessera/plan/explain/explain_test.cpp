@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "support/devices.hpp"
@@ -97,6 +99,42 @@ TEST(ExplainHtml, TimesComeFromTheLastTracedRun) {
   EXPECT_EQ(steps, (std::vector<int>{0, 1, 2}));  // by start, so in the order that they wait for
   EXPECT_EQ(trace.at("tracks")[0], "runs");
   EXPECT_THROW((void)p.explain_html(scratch_folder() + "/none.json"), IoError);
+}
+
+// Disk to host, host to device, device, device to host, host to disk: what was moved while a plan ran
+// is drawn on either side of its streams, in this order.
+TEST(ExplainHtml, DisksHaveLanesOfTheirOwn) {
+  const Plan p = away();
+  const std::string path = scratch_folder() + "/disks.json";
+  const Array x = ones({7}, DType::f32, cpu).contiguous(),
+              y = ones({7}, DType::f32, cpu).contiguous();
+  tessera::Run run = p.instance();
+  {
+    TraceFile trace(path);
+    const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
+    const i64 begin = now();
+    add_span("io.read", "disk", begin - 1'000'000'000, 1000, 5);  // before, and over
+    run(x, y);
+    run.sync();
+    const i64 took = now() - begin;
+    add_span("io.write", "disk", begin, took, 28);
+    add_span("io.read", "disk", begin, took, 64);
+    add_span("io.prefetch", "disk", begin, took, 128);
+  }
+  const nlohmann::json data = data_of(p.explain_html(path)), trace = data.at("trace");
+  const auto& tracks = trace.at("tracks");
+  EXPECT_EQ(tracks.front(), "runs");
+  EXPECT_EQ(tracks.at(1), "disk -> host");
+  EXPECT_EQ(tracks.back(), "host -> disk");
+  ASSERT_GE(tracks.size(), 4U);  // and the streams of the device
+  std::map<std::string, i64> moved;
+  for (const auto& s : trace.at("spans")) {
+    const std::string name = data.at("texts").at(s[3].get<std::size_t>()),
+                      track = tracks.at(s[0].get<std::size_t>());
+    if (name.starts_with("io.")) moved[track] += s[5].get<i64>();
+    EXPECT_EQ(track == "disk -> host" || track == "host -> disk", name.starts_with("io.")) << name;
+  }
+  EXPECT_EQ(moved, (std::map<std::string, i64>{{"disk -> host", 192}, {"host -> disk", 28}}));
 }
 
 TEST(ExplainHtml, PlansWithoutOperatorsOrStepsHaveAPage) {

@@ -12,7 +12,7 @@
 namespace tessera::explain {
 namespace {
 
-constexpr std::string_view runs_track = "runs";
+constexpr std::string_view runs_track = "runs", disk_track = "disk";
 
 struct Timeline {
   std::vector<std::string> tracks;
@@ -85,13 +85,22 @@ void assign_steps(const Plan::Impl& p, Timeline& t, double begin) {
   }
 }
 
-// Tracks that nothing is on are left out, the host's runs come first, then cpu and devices.
+// The track of a span as the page has it, after its place among the others: what a disk gives and what
+// it takes lie on either side of the streams between them.
+std::pair<int, std::string> shown_track(const std::string& track, const TracedSpan& s) {
+  if (track == runs_track) return {0, track};
+  if (track != disk_track) return {2, track};
+  const bool reads = s.name == "io.read" || s.name == "io.prefetch";
+  return reads ? std::pair(1, std::string("disk -> host"))
+               : std::pair(3, std::string("host -> disk"));
+}
+
+// Tracks that nothing is on are left out; the host's runs come first, then what is read from disks, cpu
+// and devices, and what is written to disks.
 void keep_used_tracks(TracedRun& run, const std::vector<std::string>& tracks) {
   std::map<std::pair<int, std::string>, std::vector<TracedSpan*>> used;
-  for (TracedSpan& s : run.spans) {
-    const std::string& name = tracks[static_cast<std::size_t>(s.track)];
-    used[{name == runs_track ? 0 : 1, name}].push_back(&s);
-  }
+  for (TracedSpan& s : run.spans)
+    used[shown_track(tracks[static_cast<std::size_t>(s.track)], s)].push_back(&s);
   for (const auto& [order, spans] : used) {
     for (TracedSpan* s : spans) s->track = static_cast<int>(run.tracks.size());
     run.tracks.push_back(order.second);
