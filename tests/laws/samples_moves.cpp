@@ -28,7 +28,11 @@ std::vector<Sample> samples<Pad>(DType, Device) {
            Pad({5, 5}, {2, 3}, dims("AXY"), {}, {}),
            {2, 2, 3},
            {"X", "X1", "Y", "Y1"}},
-          {"one point", Pad({4}, {1}, dims("X"), {}, dims("B")), {3, 1}, {"X", "X1"}}};
+          {"one point", Pad({4}, {1}, dims("X"), {}, dims("B")), {3, 1}, {"X", "X1"}},
+          {"wrapped",
+           Pad({5, 4, 6}, {3, 4, 1}, dims("XYZ"), {}, dims("B"), true),
+           {2, 3, 4, 1},
+           {"X", "X1", "Y", "Y1", "Z", "Z1"}}};
 }
 
 template <>
@@ -37,7 +41,11 @@ std::vector<Sample> samples<Crop>(DType, Device) {
       {"even", Crop({4}, {6}, dims("X")), {6}, {"X", "X1"}},
       {"odd", Crop({3, 4}, {6, 7}, dims("XY"), dims("AB")), {2, 6, 7}, dims("XYAB")},
       {"batched", Crop({5, 1}, {5, 4}, dims("XY"), dims("AB"), dims("C")), {2, 5, 4}, dims("XYAB")},
-      {"normal", NamedLinop(Crop({3, 1}, {6, 4}, dims("XY"))).N(), {2, 6, 4}}};
+      {"normal", NamedLinop(Crop({3, 1}, {6, 4}, dims("XY"))).N(), {2, 6, 4}},
+      {"wrapped",
+       Crop(Pad({5, 4}, {3, 4}, dims("XY"), dims("AB"), dims("C"), true)),
+       {2, 5, 4},
+       dims("XYAB")}};
 }
 
 template <>

@@ -63,12 +63,20 @@ def test_errors_stay_below_the_tolerance(rng, grid, kind, full_times, segmentati
         assert error(A.H(y), matrix.conj().T @ y.ravel()) <= tol, (tol, turns)
 
 
+def has_points(A):
+    """Whether a NUFFT is among what the operator is made of."""
+    return isinstance(A, ts.NUFFT) or any(has_points(part) for part in getattr(A, "linops", None) or [])
+
+
+@pytest.mark.parametrize("toeplitz", [False, True])
 @pytest.mark.parametrize("segmentation", ["time", "frequency"])
-def test_adjoint_and_normal(device, rng, segmentation):
+def test_adjoint_and_normal(device, rng, segmentation, toeplitz):
+    how = dict(tol=1e-6, segmentation=segmentation, toeplitz=toeplitz)
     for grid, batch in itertools.product(GRIDS, [(), ("C",), ("T", "C")]):
         locs, f, t = case(rng, grid)
         names = NAMES[: len(grid)]
-        A = ts.FieldMapNUFFT(locs, grid, f, t, ("R", "K"), names, batch, tol=1e-6, segmentation=segmentation).to(device)
+        A = ts.FieldMapNUFFT(locs, grid, f, t, ("R", "K"), names, batch, **how).to(device)
+        assert has_points(A.N) != toeplitz
         sizes = (2, 3)[: len(batch)]
         x, y = on(device, noise(rng, (*sizes, *grid))), on(device, noise(rng, (*sizes, 7, 11)))
         forward, back = A(x).numpy(), A.H(y).numpy()
@@ -78,6 +86,68 @@ def test_adjoint_and_normal(device, rng, segmentation):
         flat = x.numpy().reshape(-1, matrix.shape[1])
         want = flat @ matrix.T @ matrix.conj()
         assert error(A.N(x), want) <= 4e-6
+
+
+@pytest.mark.parametrize("segmentation", ["time", "frequency"])
+@pytest.mark.parametrize("weights", ["R K", "K", "C R K", "R", "complex", "integer", "scaled", "two"])
+@pytest.mark.parametrize("full_times", [False, True])
+def test_normals_without_the_points_take_weights_in(device, rng, segmentation, weights, full_times):
+    """Whatever stands behind the segments counts: weights of points, readouts and coils, factors, or several of them."""
+    grid, sizes = (9, 8), {"C": 2, "R": 7, "K": 11}
+    locs, f, t = case(rng, grid, full_times=full_times)
+    plain, A = (
+        ts.FieldMapNUFFT(
+            locs, grid, f, t, ("R", "K"), ("X", "Y"), ("C",), tol=1e-6, segmentation=segmentation, toeplitz=way
+        )
+        for way in (False, True)
+    )
+    dims = tuple(weights.split()) if weights[0] in "CKR" else ("R", "K")
+    w = rng.uniform(0.5, 2, [sizes[d] for d in dims])
+    if weights == "complex":
+        w = w * np.exp(1j * w)
+    if weights == "integer":
+        w = np.arange(77).reshape(7, 11) % 3
+    others = tuple(d for d in ("C", "R", "K") if d not in dims)
+    shape = [sizes[d] if d in dims else 1 for d in ("C", "R", "K")]
+    W = ts.Diagonal(w.reshape(shape), ("C", "R", "K"), broadcast_dims=others)
+    if weights == "scaled":
+        W = 2.5 * W
+    if weights == "two":
+        W = W @ W
+    x = on(device, noise(rng, (2, *grid)))
+    chained, closed = (W @ plain).to(device), (W @ A).to(device)
+    if "C" not in dims:  # coils with weights of their own would need a matrix each
+        assert not has_points(closed.N)
+    assert error(closed.N(x), chained.H(chained(x)).numpy()) <= 4e-6
+    assert (
+        error(A.to(device).normal(W.to(device))(x), plain.to(device).H(W.to(device)(plain.to(device)(x))).numpy())
+        <= 4e-6
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
+def test_normals_without_the_points_keep_precision_and_bits(rng, dtype):
+    grid = (9, 8)
+    locs, f, t = case(rng, grid)
+    single = dtype != "complex128"
+    A = ts.FieldMapNUFFT(locs, grid, f.astype("float32" if single else "float64"), t, tol=1e-4, toeplitz=True)
+    x = noise(rng, (2, *grid), dtype)
+    got = A.N(x)
+    assert got.dtype == ("complex64" if single else "complex128")
+    assert error(got, A.H(A(x)).numpy()) < 4e-4
+    bits = got.numpy().tobytes()
+    for threads in (1, 2, 3):
+        with ts.config.using(num_threads=threads):
+            assert A.N(x).numpy().tobytes() == bits
+
+
+def test_the_cheaper_normal_is_taken_and_told(rng):
+    f, t = np.cos(np.arange(256)).reshape(16, 16), rng.uniform(0, 1, 40_000)
+    many, few = (rng.uniform(-8, 8, (n, 2)) for n in (40_000, 40))
+    for locs, way in ((many, "by convolutions;"), (few, "by gridding;")):
+        A = ts.FieldMapNUFFT(locs, (16, 16), f, t[: len(locs)], batch_shape=())
+        assert way in A.explain() and has_points(A.N) == (locs is few)
+    assert has_points(ts.FieldMapNUFFT(many, (16, 16), f, t, batch_shape=(), toeplitz=False).N)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
@@ -95,11 +165,12 @@ def test_precision_is_that_of_the_map_and_the_data(device, rng, dtype, precision
     assert error(y, want) <= 1e-5
 
 
+@pytest.mark.parametrize("toeplitz", [False, True])
 @pytest.mark.parametrize("sizes", [{"K": 4}, {"R": 3, "C": 1}, {"S": 2}, {"S": 1, "K": 5, "C": 2}], ids=str)
-def test_tiles_over_devices(rng, sizes):
+def test_tiles_over_devices(rng, sizes, toeplitz):
     grid = (9, 8)
     locs, f, t = case(rng, grid)
-    A = ts.FieldMapNUFFT(locs, grid, f, t, ("R", "K"), ("X", "Y"), ("C",), tol=1e-6)
+    A = ts.FieldMapNUFFT(locs, grid, f, t, ("R", "K"), ("X", "Y"), ("C",), tol=1e-6, toeplitz=toeplitz)
     maps = ts.Dense(noise(rng, (3, *grid)), ("C", "X", "Y"), ("X", "Y"), ("C", "X", "Y"))
     A = A @ maps
     tiles = ts.create_batched_linop(A, ts.BatchSpec(sizes, ["sim:0", "sim:1"]))

@@ -42,4 +42,6 @@ struct TESSERA_API Add {
 // DimError when the names of two parts do not fit. Sums inside are merged into one.
 TESSERA_API NamedLinop sum(std::vector<NamedLinop> operators);
 
+extern template struct NamedLinop::Model<Add>;
+
 }  // namespace tessera

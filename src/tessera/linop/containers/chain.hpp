@@ -47,4 +47,6 @@ struct TESSERA_API Chain {
 // makes the names unique.
 TESSERA_API NamedLinop chain(std::vector<NamedLinop> operators);
 
+extern template struct NamedLinop::Model<Chain>;
+
 }  // namespace tessera

@@ -72,4 +72,6 @@ TESSERA_API NamedLinop concat(std::vector<NamedLinop> operators, const ConcatDim
 // Block diagonal: concat along the first named dim of the input and of the output.
 TESSERA_API NamedLinop block_diag(std::vector<NamedLinop> operators, ConcatDims along = {});
 
+extern template struct NamedLinop::Model<Concat>;
+
 }  // namespace tessera

@@ -34,4 +34,6 @@ struct TESSERA_API Fetched : Wrapper {
   std::string details() const { return cat("computes on ", where); }
 };
 
+extern template struct NamedLinop::Model<Fetched>;
+
 }  // namespace tessera

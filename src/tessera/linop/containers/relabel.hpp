@@ -25,4 +25,6 @@ struct TESSERA_API Relabel : Wrapper {
   std::optional<NamedDimension> inner_name(NamedDimension d) const;
 };
 
+extern template struct NamedLinop::Model<Relabel>;
+
 }  // namespace tessera

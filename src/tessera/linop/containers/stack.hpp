@@ -68,4 +68,6 @@ struct TESSERA_API Stack {
 TESSERA_API NamedLinop stack(std::vector<NamedLinop> operators, std::optional<StackDim> idim,
                              std::optional<StackDim> odim);
 
+extern template struct NamedLinop::Model<Stack>;
+
 }  // namespace tessera

@@ -423,4 +423,8 @@ struct NamedLinop::Model final : Node {
   }
 };
 
+// The nodes of the library's own operators are compiled once, in core/readers.cpp: their headers say
+// so as this one does. The node of an operator from elsewhere is compiled where it is used.
+extern template struct NamedLinop::Model<Adjoint>;
+
 }  // namespace tessera

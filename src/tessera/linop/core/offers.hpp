@@ -48,6 +48,12 @@ struct Seam {
 struct Frame {
   Shape image, outer, start;
   bool cuts = false;
+  // Along an axis where it starts before the first element it goes on at the end: it is in two parts.
+  bool wraps() const {
+    for (const i64 s : start)
+      if (s < 0) return true;
+    return false;
+  }
 };
 
 // The first `count` operators of a window, recorded as one.

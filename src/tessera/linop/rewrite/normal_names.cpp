@@ -94,7 +94,9 @@ bool keeps(const NamedLinop& a, NamedDimension d, bool own_normal_is_in) {
   const std::span<const NamedLinop> after{first + 1, parts.end()};
   if (const Shape axes = first->offers().separable_axes(); !axes.empty())
     return idle_after(*first, axes, d, after);
-  if (const auto frame = first->offers().frame(); frame && !frame->cuts) return only_weighs(after);
+  // Weights go through an image that is in one piece.
+  const auto frame = first->offers().frame();
+  if (frame && !frame->cuts && (after.empty() || !frame->wraps())) return only_weighs(after);
   if (first + 1 != parts.end()) return false;
   std::vector<NamedLinop> beside = alternatives(*first, d);
   std::erase_if(beside, gives_zeros);  // which fit any names

@@ -119,6 +119,20 @@ Answer close_weighted_around_scalar(Few f, const Sizes& sizes) {
   return {};
 }
 
+// A, then W that sums over dims, and both adjoints: where A's normal takes matrices inside, W.H W is
+// one, also with a weight in the middle.
+Answer close_around_sums(Few f, const Sizes&) {
+  const std::size_t last = f.size() - 1;
+  if (!f[0].offers().normal_takes_matrices() || !f[last].is_adjoint_of(f[0])) return {};
+  if (!f[last - 1].is_adjoint_of(f[1])) return {};
+  const std::optional<NamedLinop> inner = f[1].offers().gram(last == 4 ? &f[2] : nullptr);
+  const std::optional<NamedLinop> own = inner ? f[0].own_normal(*inner) : std::nullopt;
+  if (!own) return {};
+  return Rewritten{{*own},
+                   from_to(f[last].oshape(), own->oshape()),
+                   cat(f[0], ", ", f[1], " and their adjoints became ", *own)};
+}
+
 // F.H F of a transform with another norm than ortho is a number that depends on the grid's size.
 std::optional<double> gain_of(const NamedLinop& a, const Sizes& sizes) {
   return a.offers().gain([&](NamedDimension d) { return sizes.of(d); });
@@ -189,6 +203,8 @@ constexpr Rule rules[] = {
     {&Config::rewrite_normals, 3, close_around_scalar},
     {&Config::rewrite_normals, 3, closed_weighted_normal},
     {&Config::rewrite_normals, 4, close_weighted_around_scalar},
+    {&Config::rewrite_normals, 4, close_around_sums},
+    {&Config::rewrite_normals, 5, close_around_sums},
     {&Config::rewrite_axes, 3, skip_idle_axes, true},
 };
 

@@ -146,6 +146,27 @@ TEST(Rewrite, EveryRuleAloneChangesNothingButTheWork) {
   }
 }
 
+TEST(Rewrite, PruningSkipsTheZerosAroundWrappedImages) {
+  const std::vector<std::pair<Shape, Shape>> sizes{
+      {{7, 10}, {4, 5}}, {{5, 4, 6}, {2, 4, 3}}, {{6, 3, 5}, {1, 3, 5}}, {{9, 9, 8}, {4, 3, 7}}};
+  for (const auto& [outer, image] : sizes) {
+    const Dims in = outer.size() == 2 ? dims("XY") : dims("XYZ"),
+               out = outer.size() == 2 ? dims("PQ") : dims("PQR"),
+               over = outer.size() == 2 ? dims("UV") : dims("UVW");
+    const NamedLinop A = NamedLinop(FFT(in.size(), dims("C"), FFT::Grids{out, over})) *
+                         NamedLinop(Pad(outer, image, in, out, dims("C"), true));
+    Shape shape{3};
+    shape.append(image);
+    const Array x = random(shape, 17), y = A(x), z = A.H()(y);
+    const std::string text = A.plan({.shape = shape, .dtype = x.dtype()}).explain();
+    EXPECT_NE(text.find("skips the zeros"), std::string::npos) << text;
+    const Using off(config().rewrite_pruning, false);
+    const NamedLinop whole = A.copy();
+    EXPECT_FALSE(!(relative(y, whole(x)) < 1e-13)) << cat(outer, " ", image);
+    EXPECT_FALSE(!(relative(z, whole.H()(y)) < 1e-13)) << cat(outer, " ", image);
+  }
+}
+
 TEST(Rewrite, EverySwitchIsInTheTable) {
   std::size_t rules = 0;
   for (const Config::Row& row : config().rows()) rules += row.name.rfind("rewrite_", 0) == 0;

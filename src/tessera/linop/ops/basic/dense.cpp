@@ -134,63 +134,9 @@ Dense Dense::split(const Tile& tile) const {
   return Dense(part, weightshape, names.ishape, names.oshape, broadcast_dims, conjugated);
 }
 
-// W^H W as one weight (batches + new inputs + inputs), when applying it costs less than W and then
-// W^H: the inputs that are summed are fewer than twice the outputs that are born.
-std::optional<NamedLinop> Dense::gram() const {
-  const DType given = weight.dtype();
-  // Half precision could not hold the sums that W^H (W x) forms in the precision of x.
-  if (!config().rewrite_gram || given == DType::f16 || given == DType::bf16) return std::nullopt;
-  Dims batch, born, dead;
-  for (NamedDimension d : weightshape) {
-    const bool in = contains(names.ishape, d), out = contains(names.oshape, d);
-    (in && out ? batch : in ? dead : born).push_back(d);
-  }
-  if (dead.empty() || born.empty()) return std::nullopt;
-  auto count = [&](const Dims& group) {
-    i64 n = 1;
-    for (NamedDimension d : group) n *= weight.shape(*axis_of(weightshape, d, weight.ndim()));
-    return n;
-  };
-  const i64 inputs = count(dead), outputs = count(born);
-  if (inputs > 2 * outputs) return std::nullopt;
-  Axes order;
-  for (const Dims* group : {&batch, &born, &dead})
-    for (NamedDimension d : *group) order.push_back(*axis_of(weightshape, d, weight.ndim()));
-  Shape matrix, full;
-  for (NamedDimension d : batch)
-    matrix.push_back(weight.shape(*axis_of(weightshape, d, weight.ndim())));
-  full = matrix;
-  matrix.push_back(outputs);
-  matrix.push_back(inputs);
-  // Nor could short integers, whatever x is.
-  const DType wide = is_inexact(given) || given == DType::u64 ? given : DType::i64;
-  const Array w = weight.astype(wide).permute(order).reshape(matrix);
-  Axes swapped;
-  for (i64 i = 0; i + 2 < w.ndim(); ++i) swapped.push_back(i);
-  swapped.push_back(w.ndim() - 1);
-  swapped.push_back(w.ndim() - 2);
-  const Array g = conjugated ? matmul(w.permute(swapped), ops::conj(w))
-                             : matmul(ops::conj(w).permute(swapped), w);
-  Dims fresh, taken = dims_of(names);
-  Renames to_fresh;
-  for (NamedDimension d : dead) {
-    fresh.push_back(d.next_unused(taken));
-    taken.push_back(fresh.back());
-    to_fresh.emplace_back(d, fresh.back());
-  }
-  for (const Dims* group : {&fresh, &dead})
-    for (i64 i = 0; i < group->size(); ++i)
-      full.push_back(weight.shape(*axis_of(weightshape, dead[i], weight.ndim())));
-  Dims gram_shape = batch;
-  gram_shape.append(fresh);
-  gram_shape.append(dead);
-  return Dense(g.reshape(full), gram_shape, names.ishape, rename(names.ishape, to_fresh),
-               broadcast_dims);
-}
-
 std::optional<NamedLinop> Dense::normal() const {
   for (NamedDimension d : names.ishape)
-    if (!contains(names.oshape, d)) return gram();
+    if (!contains(names.oshape, d)) return gram_pays() ? gram(nullptr) : std::nullopt;
   if (!broadcast_dims.empty() || !config().rewrite_coil_maps) return std::nullopt;
   for (NamedDimension d : names.ishape)
     if (!contains(weightshape, d)) return std::nullopt;

@@ -43,6 +43,10 @@ struct TESSERA_API Dense {
   Dense split(const Tile& tile) const;
   std::string details() const;
   NamedWeight named_weight() const { return {weight, weightshape, broadcast_dims, conjugated}; }
+  // W^H W, or W^H between W with a weight point by point, as one Dense (batches + new inputs +
+  // inputs). No for half precision, which could not hold the sums that W^H (W x) forms in the
+  // precision of x, and where `between` varies along axes without a name.
+  std::optional<NamedLinop> gram(const NamedLinop* between) const;
   // A map that spreads its input over new leading dims (coil maps) lets weights of the input's dims
   // pass: there they multiply the smaller array.
   std::optional<NamedLinop> weight_before(const NamedLinop& w) const;
@@ -59,12 +63,14 @@ struct TESSERA_API Dense {
   }
 
  private:
-  std::optional<NamedLinop> gram() const;
+  bool gram_pays() const;
   bool is_like(const Dense& other) const;
   bool record_product(Recorder& r, const View& x, const View& y, bool adds) const;
   void record_matrices(Recorder& r, const View& w, const View& x, const View& y, bool adds) const;
   struct Matrices;
   Matrices matrices(const Layout& w, const Layout& x, const Layout& y) const;
 };
+
+extern template struct NamedLinop::Model<Dense>;
 
 }  // namespace tessera

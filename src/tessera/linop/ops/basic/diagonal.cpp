@@ -156,11 +156,25 @@ Array Diagonal::product(DType data) const {
   }
   if (scale.kind() == Value::Kind::complex) t = complex_of(t);
   if (!is_one(scale) && !is_inexact(t)) t = DType::f64;
-  const Array all = Array::empty(weight_shape(), t, factors.front().weight.device());
-  elementwise(ElementOp::copy, std::array<ArrayOrValue, 1>{formed(factors.front())}, all);
-  for (std::size_t i = 1; i < factors.size(); ++i)
+  // Factors along few axes meet first, the scale among them: one pass writes the whole.
+  const Shape whole = weight_shape();
+  std::size_t i = 0;
+  Array few = formed(factors.front());
+  const bool scales_few = !is_one(scale) && few.shape() != whole;
+  if (scales_few) few = ops::multiply(few.astype(t), scale);
+  const auto with_next = [&] {
+    return broadcast_shapes(few.shape(), factors[i + 1].weight.shape());
+  };
+  while (i + 2 < factors.size() && with_next() != whole)
+    few = ops::multiply(few, formed(factors[++i]));
+  const Array all = Array::empty(whole, t, factors.front().weight.device());
+  if (few.shape() == whole)
+    elementwise(ElementOp::copy, std::array<ArrayOrValue, 1>{few}, all);
+  else
+    elementwise(ElementOp::multiply, std::array<ArrayOrValue, 2>{few, formed(factors[++i])}, all);
+  for (++i; i < factors.size(); ++i)
     elementwise(ElementOp::multiply, std::array<ArrayOrValue, 2>{all, formed(factors[i])}, all);
-  if (!is_one(scale))
+  if (!is_one(scale) && !scales_few)
     elementwise(ElementOp::multiply, std::array<ArrayOrValue, 2>{all, scale}, all);
   return all;
 }

@@ -76,4 +76,6 @@ struct TESSERA_API Diagonal {
   Diagonal with_names(const Dims& ioshape) const;
 };
 
+extern template struct NamedLinop::Model<Diagonal>;
+
 }  // namespace tessera

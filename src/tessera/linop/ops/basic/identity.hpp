@@ -46,4 +46,6 @@ inline std::optional<NamedLinop> Identity::joined_with(const NamedLinop& next,
   return same ? std::optional<NamedLinop>(*this) : std::nullopt;
 }
 
+extern template struct NamedLinop::Model<Identity>;
+
 }  // namespace tessera

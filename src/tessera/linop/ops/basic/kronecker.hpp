@@ -35,4 +35,6 @@ struct TESSERA_API Kronecker {
   }
 };
 
+extern template struct NamedLinop::Model<Kronecker>;
+
 }  // namespace tessera

@@ -53,4 +53,6 @@ struct TESSERA_API Matrix {
   View widened(Recorder& r, const View& x) const;
 };
 
+extern template struct NamedLinop::Model<Matrix>;
+
 }  // namespace tessera

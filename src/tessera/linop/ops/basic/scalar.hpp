@@ -59,4 +59,6 @@ struct TESSERA_API Scalar {
   }
 };
 
+extern template struct NamedLinop::Model<Scalar>;
+
 }  // namespace tessera

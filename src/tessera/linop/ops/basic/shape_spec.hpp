@@ -27,4 +27,6 @@ struct TESSERA_API ShapeSpec {
   }
 };
 
+extern template struct NamedLinop::Model<ShapeSpec>;
+
 }  // namespace tessera

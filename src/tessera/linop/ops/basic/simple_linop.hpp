@@ -78,4 +78,6 @@ struct TESSERA_API SimpleLinop {
   std::shared_ptr<Found> found_;
 };
 
+extern template struct NamedLinop::Model<SimpleLinop>;
+
 }  // namespace tessera

@@ -34,4 +34,6 @@ struct TESSERA_API Sleep {
   std::string details() const { return awake ? "awake" : cat(duration, " s"); }
 };
 
+extern template struct NamedLinop::Model<Sleep>;
+
 }  // namespace tessera

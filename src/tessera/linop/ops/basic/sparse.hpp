@@ -50,4 +50,6 @@ struct TESSERA_API Sparse {
   }
 };
 
+extern template struct NamedLinop::Model<Sparse>;
+
 }  // namespace tessera

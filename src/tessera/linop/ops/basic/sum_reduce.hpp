@@ -75,4 +75,8 @@ struct TESSERA_API SumSpread {
   SumSpread renamed(const Renames& r) const { return {names.renamed(r), rename(summed, r)}; }
 };
 
+extern template struct NamedLinop::Model<SumReduce>;
+extern template struct NamedLinop::Model<Repeat>;
+extern template struct NamedLinop::Model<SumSpread>;
+
 }  // namespace tessera

@@ -36,4 +36,6 @@ struct TESSERA_API Zero {
   std::optional<NamedLinop> informed(const SizeOf& size_of) const;
 };
 
+extern template struct NamedLinop::Model<Zero>;
+
 }  // namespace tessera

@@ -112,4 +112,8 @@ struct TESSERA_API BlockCoverage {
   }
 };
 
+extern template struct NamedLinop::Model<ArrayToBlocks>;
+extern template struct NamedLinop::Model<BlocksToArray>;
+extern template struct NamedLinop::Model<BlockCoverage>;
+
 }  // namespace tessera

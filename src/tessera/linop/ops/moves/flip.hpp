@@ -29,4 +29,6 @@ struct TESSERA_API Flip {
   std::string details() const { return to_text(flipped); }
 };
 
+extern template struct NamedLinop::Model<Flip>;
+
 }  // namespace tessera

@@ -48,6 +48,20 @@ TEST(Pad, KeepsTheCentre) {
   EXPECT_EQ(y.select(0, 4).select(0, 4).item().as<double>(), 9);
 }
 
+TEST(Pad, WrappedIsThePaddedImageRolledToTheFirstElement) {
+  for (i64 p = 1; p <= 7; ++p)
+    for (i64 n = 0; n <= p; ++n) {
+      const Array x = count({n, 3}, 1);
+      const NamedLinop wrapped(Pad({p, 5}, {n, 3}, dims("XY"), dims("UV"), {}, true)),
+          rolled = NamedLinop(Roll({{"U", -(p / 2)}, {"V", -2}}, dims("UV"), dims("AB"))) *
+                   NamedLinop(Pad({p, 5}, {n, 3}, dims("XY"), dims("UV"), {}));
+      const Array y = wrapped(x);
+      EXPECT_EQ(real(y), real(rolled(x))) << n << " in " << p;
+      EXPECT_EQ(real(wrapped.H()(y)), real(x));
+      EXPECT_EQ(real(wrapped.N()(x)), real(x));
+    }
+}
+
 TEST(Pad, NamesSizesAndNormal) {
   const NamedLinop p(Pad({20, 20}, {10, 10}, dims("XY")));
   EXPECT_EQ(p.shape().str(), "(..., X, Y) -> (..., X1, Y1)");

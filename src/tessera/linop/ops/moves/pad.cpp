@@ -3,6 +3,7 @@
 
 #include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/ops/basic/identity.hpp"
+#include "tessera/linop/ops/moves/frame_parts.hpp"
 #include "tessera/linop/ops/moves/window.hpp"
 #include "tessera/plan/record_moves.hpp"
 
@@ -51,16 +52,19 @@ void check_fits(std::string_view who, const ImageNames& n, const Shape& small, c
                            large);
 }
 
-Shape starts(const Pad& p, i64 rank) {
-  Shape start(rank, 0);
-  for (i64 i = 0; i < p.im_size.size(); ++i) start[rank - p.im_size.size() + i] = p.start(i);
-  return start;
+// Between the image and where it lies in the larger array.
+void copy_parts(Recorder& r, const Frame& f, const View& x, FrameSide of_x, const View& y,
+                FrameSide of_y) {
+  const std::vector<Layout> from = frame_parts(f, x.layout, of_x, 0, f.image.size()),
+                            to = frame_parts(f, y.layout, of_y, 0, f.image.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    record::copy(r, sub_view(x, from[i]), sub_view(y, to[i]));
 }
 
 }  // namespace
 
-Pad::Pad(Shape padded, Shape image, Dims in, const Dims& out, const Dims& batch)
-    : pad_im_size(std::move(padded)), im_size(std::move(image)) {
+Pad::Pad(Shape padded, Shape image, Dims in, const Dims& out, const Dims& batch, bool wrap)
+    : pad_im_size(std::move(padded)), im_size(std::move(image)), wrapped(wrap) {
   check_ranks("Pad", im_size, pad_im_size);
   ImageNames n = image_names("Pad", im_size.size(), std::move(in), out, batch);
   check_fits("Pad", n, im_size, pad_im_size);
@@ -78,7 +82,14 @@ std::optional<i64> Pad::size(NamedDimension d) const {
 }
 
 void Pad::apply(Recorder& r, const View& x, const View& y) const {
-  record::place(r, x, y, starts(*this, y.layout.ndim()));
+  const Frame f = frame();
+  if (f.wraps()) {
+    record::fill(r, Value(0), y);
+    return copy_parts(r, f, x, FrameSide::image, y, FrameSide::outer);
+  }
+  Shape start(y.layout.ndim() - f.start.size(), 0);
+  start.append(f.start);
+  record::place(r, x, y, start);
 }
 
 Crop Pad::adjoint() const { return Crop(*this); }
@@ -86,6 +97,7 @@ Crop Pad::adjoint() const { return Crop(*this); }
 NamedLinop Pad::normal() const { return Identity(names.ishape); }
 
 std::optional<NamedLinop> Pad::weight_before(const NamedLinop& weight) const {
+  if (frame().wraps()) return std::nullopt;
   AxisRanges image;
   for (i64 i = 0; i < im_size.size(); ++i) image.push_back({start(i), start(i) + im_size[i]});
   return weight.offers().weight_on(names.ishape, image);
@@ -103,10 +115,10 @@ Frame Crop::frame() const {
   return f;
 }
 
-Pad Pad::from_state(Shape padded, Shape image, const NamedShape& n) {
+Pad Pad::from_state(Shape padded, Shape image, const NamedShape& n, bool wrapped) {
   const auto [batch, in] = cut_last("Pad", n.ishape, image.size());
   const Dims out = cut_last("Pad", n.oshape, image.size()).second;
-  return Pad(std::move(padded), std::move(image), in, out, batch);
+  return Pad(std::move(padded), std::move(image), in, out, batch, wrapped);
 }
 
 Pad Pad::renamed(const Renames& r) const {
@@ -127,13 +139,11 @@ Crop::Crop(const Shape& crop_im_size, const Shape& im_size, Dims in, const Dims&
       }()) {}
 
 void Crop::apply(Recorder& r, const View& x, const View& y) const {
-  const Shape start = starts(pad, x.layout.ndim());
-  Layout inside = x.layout;
-  for (i64 a = 0; a < start.size(); ++a) inside = inside.slice(a, start[a], y.shape()[a]);
-  record::copy(r, sub_view(x, inside), y);
+  copy_parts(r, frame(), x, FrameSide::outer, y, FrameSide::image);
 }
 
-NamedLinop Crop::normal() const {
+std::optional<NamedLinop> Crop::normal() const {
+  if (frame().wraps()) return std::nullopt;
   std::vector<Window::Range> kept;
   for (i64 i = 0; i < pad.im_size.size(); ++i)
     kept.push_back(

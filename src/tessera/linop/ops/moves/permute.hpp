@@ -23,4 +23,6 @@ struct TESSERA_API Permute {
   Permute renamed(const Renames& r) const;
 };
 
+extern template struct NamedLinop::Model<Permute>;
+
 }  // namespace tessera

@@ -48,4 +48,6 @@ struct TESSERA_API Rearrange {
   std::string details() const { return cat("'", ipattern, "' -> '", opattern, "'"); }
 };
 
+extern template struct NamedLinop::Model<Rearrange>;
+
 }  // namespace tessera

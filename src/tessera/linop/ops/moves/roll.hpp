@@ -30,4 +30,6 @@ struct TESSERA_API Roll {
   std::string details() const { return to_text(shifts); }
 };
 
+extern template struct NamedLinop::Model<Roll>;
+
 }  // namespace tessera

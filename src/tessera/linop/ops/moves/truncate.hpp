@@ -54,4 +54,7 @@ struct TESSERA_API PadDim {
   std::string details() const { return cat(from_length, " -> ", to_length); }
 };
 
+extern template struct NamedLinop::Model<Truncate>;
+extern template struct NamedLinop::Model<PadDim>;
+
 }  // namespace tessera

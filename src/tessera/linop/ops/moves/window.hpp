@@ -36,4 +36,6 @@ struct TESSERA_API Window {
   std::string details() const;
 };
 
+extern template struct NamedLinop::Model<Window>;
+
 }  // namespace tessera

@@ -58,4 +58,6 @@ struct TESSERA_API Sampling {
   Sampling() = default;
 };
 
+extern template struct NamedLinop::Model<Sampling>;
+
 }  // namespace tessera

@@ -47,4 +47,6 @@ struct TESSERA_API ToDevice {
   std::string details() const;
 };
 
+extern template struct NamedLinop::Model<ToDevice>;
+
 }  // namespace tessera

@@ -57,4 +57,6 @@ struct TESSERA_API Convolution {
   Shape padded_grid(const Shape& input) const;
 };
 
+extern template struct NamedLinop::Model<Convolution>;
+
 }  // namespace tessera

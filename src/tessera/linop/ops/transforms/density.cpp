@@ -31,8 +31,7 @@ Array pipe_menon(const Array& locs, const Shape& grid, i64 iterations) {
   kernel.beta = std::numbers::pi * std::sqrt(width * width / 4 - 1);
   const double along = width * std::sinh(kernel.beta) / kernel.beta,
                seen = std::pow(along * along / 2, static_cast<double>(grid.size()));
-  const GridPoints points = make_grid_points(nufft::prepared_locs(locs, grid, fine, density_name),
-                                             fine, kernel, density_name);
+  const GridPoints points = make_grid_points(locs, fine, kernel, density_name, {grid});
   Array w = ones({points.count()}, DType::f64, locs.device());
   for (i64 i = 0; i < iterations; ++i) {
     const Array sums = interpolate(interpolate_adjoint(w, points), points);

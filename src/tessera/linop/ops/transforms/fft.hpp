@@ -80,4 +80,6 @@ struct TESSERA_API FFT {
   void apply_real(Recorder& r, const View& x, const View& y, const Shape& over) const;
 };
 
+extern template struct NamedLinop::Model<FFT>;
+
 }  // namespace tessera

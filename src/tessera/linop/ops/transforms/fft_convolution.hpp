@@ -87,4 +87,6 @@ struct TESSERA_API FFTConvolution {
   }
 };
 
+extern template struct NamedLinop::Model<FFTConvolution>;
+
 }  // namespace tessera

@@ -3,203 +3,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
-#include <numbers>
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
-#include "tessera/kernels/linalg/linalg.hpp"
-#include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/linop/core/algebra.hpp"
 #include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/ops/basic/dense.hpp"
+#include "tessera/linop/ops/basic/diagonal.hpp"
+#include "tessera/linop/ops/basic/scalar.hpp"
 #include "tessera/linop/rewrite/grid_names.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr double most_turns = 128;
-
-Array host_numbers(const Array& x) { return x.to(cpu).astype(DType::f64).contiguous(); }
-
-struct Range {
-  double low = 0, high = 0;
-  explicit Range(const Array& x) {
-    if (x.size() == 0) return;
-    const auto [least, largest] =
-        std::minmax_element(x.host<double>(), x.host<double>() + x.size());
-    low = *least;
-    high = *largest;
-  }
-  double length() const { return high - low; }
-};
-
-// Numbers from the least to the largest of each bin that holds one: what a fit must be good at.
-// Bins without a number, as between the frequencies of water and fat, ask for nothing. So many in
-// each that a function that turns by half determines the polynomial through them to 1e-9.
-Array representatives(const Array& x, i64 bins) {
-  const Range all(x);
-  std::vector<Range> in(static_cast<std::size_t>(bins), all);
-  std::vector<bool> holds(in.size(), false);
-  for (i64 i = 0; i < x.size(); ++i) {
-    const double v = x.host<double>()[i];
-    const double at = all.length() > 0 ? (v - all.low) / all.length() : 0;
-    const auto b = static_cast<std::size_t>(
-        std::min(static_cast<i64>(at * static_cast<double>(bins)), bins - 1));
-    in[b].low = holds[b] ? std::min(in[b].low, v) : v;
-    in[b].high = holds[b] ? std::max(in[b].high, v) : v;
-    holds[b] = true;
-  }
-  std::vector<double> found;
-  for (std::size_t b = 0; b < in.size(); ++b) {
-    if (!holds[b]) continue;
-    constexpr int inside = 12;
-    const double middle = (in[b].low + in[b].high) / 2, half = (in[b].high - in[b].low) / 2;
-    for (int i = 0; i < (half > 0 ? inside : 1); ++i)
-      found.push_back(middle - half * std::cos(std::numbers::pi * i / (inside - 1)));
-  }
-  if (found.empty()) found.push_back(0);
-  const Array all_found = empty_dense({static_cast<i64>(found.size())}, DType::f64);
-  std::copy(found.begin(), found.end(), all_found.host<double>());
-  return all_found;
-}
-
-// exp(-2 pi i u v) for all pairs, complex128 (size of u, count of v).
-Array turned(const double* u, i64 rows, const double* v, i64 columns) {
-  const Array all = empty_dense({rows, columns}, DType::c128);
-  for (i64 i = 0; i < rows; ++i)
-    for (i64 j = 0; j < columns; ++j) {
-      const double turns = u[i] * v[j], rest = turns - std::nearbyint(turns);
-      const std::complex<double> value = std::polar(1.0, -2 * std::numbers::pi * rest);
-      all.host<c128>()[i * columns + j] = {value.real(), value.imag()};
-    }
-  return all;
-}
-
-double size_of_number(const c128& z) { return std::hypot(z.re, z.im); }
-
-// Even nodes need the fewest where errors are large; nodes that are dense near the ends need fewer
-// for small errors, and have smaller mixtures, whose products with other errors stay small.
-std::vector<double> placed_nodes(const Range& range, i64 count, bool even) {
-  std::vector<double> nodes;
-  for (i64 i = 0; i < count; ++i) {
-    const double n = static_cast<double>(count), k = static_cast<double>(i);
-    const double at = count == 1 ? 0.5
-                      : even     ? k / (n - 1)
-                                 : 0.5 - 0.5 * std::cos(std::numbers::pi * (k + 0.5) / n);
-    nodes.push_back(range.low + at * range.length());
-  }
-  return nodes;
-}
-
-struct Fit {
-  Array u, v;     // representatives
-  Array product;  // exp(-2 pi i u v)
-  Range range;    // of v
-  double tolerance;
-
-  nufft::Segments with(i64 count, bool even) const {
-    nufft::Segments s;
-    s.nodes = placed_nodes(range, count, even);
-    s.samples = u;
-    const Array basis = turned(u.host<double>(), u.size(), s.nodes.data(), count);
-    // What is left out of the basis costs less than is allowed, and mixtures stay small. The two
-    // factors are applied one after the other: rounding in their product would be as large as the
-    // inverse of the smallest singular value.
-    const linalg::Svd f = linalg::svd(basis, false);
-    const Array sizes = f.s.contiguous();
-    i64 rank = 0;
-    const double least = std::max(1e-2 * tolerance, 1e-13) * sizes.host<double>()[0];
-    while (rank < sizes.size() && sizes.host<double>()[rank] > least) ++rank;
-    s.left = ops::conj(f.u.slice(1, 0, rank)).permute(Axes{1, 0}).contiguous();
-    s.right =
-        ops::divide(ops::conj(f.vh.slice(0, 0, rank)).permute(Axes{1, 0}), f.s.slice(0, 0, rank))
-            .contiguous();
-    const Array mixed = s.mixed(product), made = matmul(basis, mixed).contiguous();
-    const i64 columns = v.size();
-    for (i64 i = 0; i < made.size(); ++i) {
-      const c128 got = made.host<c128>()[i], want = product.host<c128>()[i];
-      s.error = std::max(s.error, size_of_number({got.re - want.re, got.im - want.im}));
-    }
-    for (i64 j = 0; j < columns; ++j) {
-      double sum = 0;
-      for (i64 k = 0; k < count; ++k) sum += size_of_number(mixed.host<c128>()[k * columns + j]);
-      s.gain = std::max(s.gain, sum);
-    }
-    return s;
-  }
-  nufft::Segments best(i64 count) const {
-    nufft::Segments a = with(count, true), b = with(count, false);
-    const bool both = std::max(a.error, b.error) <= tolerance;
-    return (both ? a.gain <= b.gain : a.error <= b.error) ? a : b;
-  }
-};
-
-}  // namespace
-
-namespace nufft {
-
-Array Segments::mixed(const Array& turns) const {
-  return matmul(right, matmul(left, turns)).contiguous();
-}
-
-Array Segments::mixture(const Array& v) const {
-  const Array at = host_numbers(v);
-  const i64 count = static_cast<i64>(nodes.size()), n = at.size();
-  constexpr i64 together = 4096;  // numbers whose products with all samples are held at once
-  const Array all = empty_dense({count, n}, DType::c128);
-  for (i64 first = 0; first < n; first += together) {
-    const i64 here = std::min(together, n - first);
-    const Array part =
-        mixed(turned(samples.host<double>(), samples.size(), at.host<double>() + first, here));
-    for (i64 s = 0; s < count; ++s)
-      std::copy_n(part.host<c128>() + s * here, here, all.host<c128>() + s * n + first);
-  }
-  return all;
-}
-
-Segments segments_for(const Array& u, const Array& v, double tolerance, std::optional<i64> count) {
-  const Array of_u = host_numbers(u), of_v = host_numbers(v);
-  const Range range(of_v);
-  const double turns = Range(of_u).length() * range.length();
-  require<ArgumentError>(turns <= most_turns, "FieldMapNUFFT: field map and times span ", turns,
-                         " turns; expected at most ", most_turns,
-                         ": is the field map in hertz and are the times in seconds?");
-  const i64 bins = 8 + 2 * static_cast<i64>(std::ceil(turns));
-  Fit fit{representatives(of_u, bins), representatives(of_v, bins), {}, range, tolerance};
-  fit.product = turned(fit.u.host<double>(), fit.u.size(), fit.v.host<double>(), fit.v.size());
-  if (count) return fit.best(*count);
-  const i64 most = 64 + 4 * static_cast<i64>(std::ceil(turns));
-  i64 few = 0, enough = 1;
-  Segments found = fit.best(enough);
-  while (found.error > tolerance && enough < most) {
-    few = enough;
-    enough = std::min(most, enough < 8 ? enough + 1 : enough * 5 / 4);
-    found = fit.best(enough);
-  }
-  require<ArgumentError>(found.error <= tolerance, "FieldMapNUFFT: ", most,
-                         " segments leave an error of ", found.error, "; expected ", tolerance);
-  while (enough - few > 1) {
-    const i64 middle = (few + enough) / 2;
-    Segments s = fit.best(middle);
-    if (s.error <= tolerance) {
-      enough = middle;
-      found = std::move(s);
-    } else {
-      few = middle;
-    }
-  }
-  return found;
-}
-
-}  // namespace nufft
-
-namespace {
-
 void check_real(const Array& x, std::string_view what) {
   require<DTypeError>(!is_complex(x.dtype()) && x.dtype() != DType::b1, "FieldMapNUFFT: ", what,
                       " of ", name(x.dtype()), "; expected real numbers");
-  const Array at = host_numbers(x);
+  const Array at = nufft::host_numbers(x);
   for (i64 i = 0; i < at.size(); ++i)
     require<ArgumentError>(std::isfinite(at.host<double>()[i]), "FieldMapNUFFT: ", what, " hold ",
                            at.host<double>()[i], " at position ", i, "; expected finite numbers");
@@ -232,44 +52,189 @@ Array shaped(const Array& segments, const Shape& rest, DType dtype, Device devic
   return segments.reshape(shape).astype(dtype).to(device);
 }
 
+// What operator and normal are made of.
+struct Encoding {
+  const Array& locs;
+  const Shape& grid;
+  const FieldMapOptions& options;
+  Array hertz, seconds;  // float64, on the host
+  Shape times;           // their shape
+  Dims image, points;
+  NamedDimension segment;
+  DType dtype;
+
+  Dims each() const { return joined(options.batch_shape, Dims{segment}); }
+  i64 count_of_points() const {
+    return count_of(Shape(locs.shape().begin(), locs.shape().end() - 1));
+  }
+  // Half of the tolerance is left for errors of the kernel, which mixtures enlarge.
+  nufft::KernelChoice kernel(const nufft::Segments& s) const {
+    const double left = options.tol / (2 * std::max(1.0, s.gain));
+    return nufft::kernel_for(std::max(left, nufft::least_tolerance), grid, count_of_points());
+  }
+  NamedLinop transform(const nufft::KernelChoice& kernel, bool toeplitz) const {
+    NufftOptions o;
+    o.oversamp = kernel.oversamp;
+    o.width = kernel.width;
+    o.wrap = options.wrap;
+    o.toeplitz = toeplitz;
+    o.toeplitz_dtype = dtype;
+    return NUFFT(locs, grid, points, image, {}, each(), o);
+  }
+  NamedLinop pixels(const Array& segments) const {
+    return Dense(shaped(segments, grid, dtype, locs.device()), joined(Dims{segment}, image),
+                 joined(options.batch_shape, image), joined(each(), image));
+  }
+};
+
+// Note [normals of field maps]: between two pixels A.H A depends on the difference of their
+// frequencies and on that of their places. So it is a sum over segments as A is, of the twice as
+// many turns that differences make: pixels at some times, a convolution for each, and the pixels
+// back. The mixtures are real, since those of a difference and of the opposite one are conjugate.
+struct ClosedNormal {
+  const Encoding& encoding;
+  nufft::Segments segments;
+  nufft::KernelChoice kernel;
+  double nanoseconds;  // of one thread, for one batch
+  i64 numbers;         // that it holds
+
+  static std::optional<ClosedNormal> of(const Encoding& e) {
+    if (e.hertz.size() == 0 || e.seconds.size() == 0) return std::nullopt;
+    const auto range = [](const Array& x) {
+      const auto [low, high] = std::minmax_element(x.host<double>(), x.host<double>() + x.size());
+      return *high - *low;
+    };
+    const double widest = range(e.hertz), turns = 2 * widest * range(e.seconds);
+    if (turns > nufft::most_turns && !e.options.toeplitz) return std::nullopt;
+    const i64 some = 64 + 32 * static_cast<i64>(std::ceil(std::min(turns, nufft::most_turns)));
+    const Array differences = empty_dense({some}, DType::f64);
+    for (i64 i = 0; i < some; ++i)
+      differences.host<double>()[i] =
+          widest * (2 * static_cast<double>(i) / static_cast<double>(some - 1) - 1);
+    nufft::Segments s = nufft::segments_for(differences, e.seconds, e.options.tol / 2);
+    const nufft::KernelChoice kernel = e.kernel(s);
+    const i64 count = static_cast<i64>(s.nodes.size());
+    i64 numbers = count;
+    for (i64 n : e.grid) numbers *= 2 * n;
+    const double each = nufft::normal_cost(e.grid, e.count_of_points(), kernel).toeplitz;
+    return ClosedNormal{e, std::move(s), kernel, static_cast<double>(count) * each, numbers};
+  }
+  bool pays(double gridding) const {
+    return nufft::NormalCost{gridding, nanoseconds}.prefers_toeplitz() &&
+           numbers <= nufft::most_kernel_numbers;
+  }
+  std::string reason(bool taken, std::size_t gridded, double gridding) const {
+    return cat("FieldMapNUFFT: normals ", taken ? "by convolutions" : "by gridding",
+               "; predicted for one batch and thread: ", nanoseconds * 1e-6, " ms by ",
+               segments.nodes.size(), " convolutions that hold ", numbers, " numbers, ",
+               gridding * 1e-6, " ms by gridding ", gridded, " segments");
+  }
+  NamedLinop operator()(const NamedLinop& map) const {
+    const Array turns = nufft::turned(segments.nodes, nufft::numbers_of(encoding.hertz)),
+                mixture = segments.mixture(encoding.seconds).real();
+    Shape along(static_cast<std::size_t>(encoding.points.size()), 1);
+    std::copy(encoding.times.begin(), encoding.times.end(), along.end() - encoding.times.size());
+    return FieldMapNUFFT{{map},
+                         chain({encoding.pixels(turns), encoding.transform(kernel, true)}),
+                         shaped(mixture, along, real_of(encoding.dtype), encoding.locs.device())};
+  }
+};
+
 }  // namespace
+
+NamedLinop FieldMapNUFFT::normal_with(const Array& weights) const {
+  return segments.normal(Diagonal(weights, segments.oshape()).following());
+}
+
+std::optional<NamedLinop> FieldMapNUFFT::normal(const NamedLinop& inner) const {
+  if (const auto c = inner.offers().factor()) return normal_with(NamedLinop(Scalar(*c))(mixture));
+  const std::optional<Shape> shape = inner.offers().weight_shape();
+  if (!shape) return std::nullopt;
+  Array w = inner.offers().product(mixture.dtype());
+  // Axes before those of the points are batches, which stand before the segments.
+  if (const i64 batches = w.ndim() - (mixture.ndim() - 1); batches > 0)
+    w = w.view(w.layout().insert_axis(batches));
+  return normal_with(ops::multiply(mixture, w));
+}
+
+Dims FieldMapNUFFT::points() const {
+  const Dims all = segments.oshape();
+  return Dims(all.end() - (mixture.ndim() - 1), all.end());
+}
+
+NamedLinop FieldMapNUFFT::split(const Tile& tile) const {
+  Array part = mixture;
+  const Dims along = points();
+  for (const Cut& c : tile.cuts) {
+    if (!contains(shape().ishape, c.dim) && !contains(shape().oshape, c.dim)) return a.split(tile);
+    for (i64 i = 0; i < along.size(); ++i)
+      if (along[i] == c.dim && part.shape(i + 1) > 1) part = part.slice(i + 1, c.start, c.stop);
+  }
+  return FieldMapNUFFT{{a.split(tile)}, segments.split(tile), part};
+}
+
+FieldMapNUFFT FieldMapNUFFT::renamed(const Renames& r) const {
+  const NamedLinop map = a.rename(r);
+  const Dims all = segments.oshape();
+  const NamedDimension was = all[all.size() - mixture.ndim()];
+  Dims taken = dims_of(map.shape());
+  Renames also = r;
+  if (contains(taken, was)) also.emplace_back(was, was.next_unused(taken));
+  return {{map}, segments.rename(also), mixture};
+}
+
+FieldMapNUFFT FieldMapNUFFT::from_state(NamedLinop map, NamedLinop segments, Array mixture) {
+  const std::string who = cat(kind, " ", map.shape().str());
+  const Dims all = segments.oshape();
+  require<ShapeError>(mixture.ndim() >= 1 && mixture.ndim() <= all.size(), who,
+                      ": a mixture of shape ", mixture.shape(), " for ", to_text(all));
+  const auto at = all.end() - mixture.ndim();
+  Dims rest(all.begin(), at);
+  rest.append(Dims(at + 1, all.end()));
+  require<DimError>(segments.ishape() == map.ishape() && rest == map.oshape(), who,
+                    ": segments of another shape, ", segments.shape().str());
+  return {{std::move(map)}, std::move(segments), std::move(mixture)};
+}
 
 NamedLinop field_map_nufft(const Array& locs, const Shape& grid, const Array& field_map,
                            const Array& times, const FieldMapOptions& o) {
   require<ShapeError>(locs.ndim() >= 1, "FieldMapNUFFT: locations of shape ", locs.shape(),
                       "; expected (..., axes)");
   check_field_map(locs, grid, field_map, times, o);
+  const Dims image = o.input_shape.value_or(nd_shape(grid.size())),
+             points = o.output_shape.value_or(numbered_dims("K", locs.ndim() - 1));
+  const Dims taken = joined(joined(o.batch_shape, image), points);
+  const Encoding e{locs,
+                   grid,
+                   o,
+                   nufft::host_numbers(field_map),
+                   nufft::host_numbers(times),
+                   times.shape(),
+                   image,
+                   points,
+                   o.segment.next_unused(taken),
+                   complex_of(working_dtype(field_map.dtype()))};
   const bool by_time = o.segmentation == Segmentation::time;
-  const Array f = host_numbers(field_map), t = host_numbers(times);
-  const nufft::Segments s =
-      nufft::segments_for(by_time ? f : t, by_time ? t : f, o.tol / 2, o.segments);
-  const Array turns = by_time ? f : t;
-  const i64 count = static_cast<i64>(s.nodes.size());
-  const Array exponentials = turned(s.nodes.data(), count, turns.host<double>(), turns.size()),
-              mixture = s.mixture(by_time ? t : f);
-  NufftOptions options;
-  i64 points = 1;
-  for (i64 a = 0; a < locs.ndim() - 1; ++a) points *= locs.shape(a);
-  // The other half of the tolerance, for errors that mixtures enlarge.
-  const nufft::KernelChoice kernel = nufft::kernel_for(
-      std::max(o.tol / (2 * std::max(1.0, s.gain)), nufft::least_tolerance), grid, points);
-  options.oversamp = kernel.oversamp;
-  options.width = kernel.width;
-  options.wrap = o.wrap;
-  const Dims in = o.input_shape.value_or(nd_shape(grid.size())),
-             out = o.output_shape.value_or(numbered_dims("K", locs.ndim() - 1));
-  const Dims all = joined(joined(o.batch_shape, in), out), segment{o.segment.next_unused(all)};
-  const Dims each = joined(o.batch_shape, segment);
-  const NamedLinop transform = NUFFT(locs, grid, out, in, {}, each, options);
-  const Device where = locs.device();
-  const DType dtype = complex_of(working_dtype(field_map.dtype()));
-  const Dims timed(out.end() - times.ndim(), out.end());
-  const NamedLinop pixels = Dense(shaped(by_time ? exponentials : mixture, grid, dtype, where),
-                                  joined(segment, in), joined(o.batch_shape, in), joined(each, in)),
-                   samples =
-                       Dense(shaped(by_time ? mixture : exponentials, times.shape(), dtype, where),
-                             joined(segment, timed), joined(each, out), joined(o.batch_shape, out));
-  return chain({pixels, transform, samples});
+  const Array &of_nodes = by_time ? e.seconds : e.hertz, &others = by_time ? e.hertz : e.seconds;
+  const nufft::Segments s = nufft::segments_for(others, of_nodes, o.tol / 2, o.segments);
+  const Array exponentials = nufft::turned(s.nodes, nufft::numbers_of(others)),
+              mixture = s.mixture(of_nodes);
+  const nufft::KernelChoice kernel = e.kernel(s);
+  const Dims timed(points.end() - times.ndim(), points.end());
+  const NamedLinop samples = Dense(
+      shaped(by_time ? mixture : exponentials, times.shape(), e.dtype, locs.device()),
+      joined(Dims{e.segment}, timed), joined(e.each(), points), joined(o.batch_shape, points));
+  const NamedLinop map =
+      chain({e.pixels(by_time ? exponentials : mixture), e.transform(kernel, false), samples});
+  if (o.toeplitz == false) return map;
+  const std::optional<ClosedNormal> closed = ClosedNormal::of(e);
+  if (!closed) return map;
+  const double gridding = static_cast<double>(s.nodes.size()) *
+                          nufft::normal_cost(grid, e.count_of_points(), kernel).gridding;
+  const bool takes = o.toeplitz.value_or(closed->pays(gridding));
+  const NamedLinop made = takes ? (*closed)(map) : map;
+  if (o.toeplitz) return made;
+  return made.noted({closed->reason(takes, s.nodes.size(), gridding)});
 }
 
 }  // namespace tessera

@@ -5,9 +5,12 @@
 // as a few NUFFTs side by side. The factor exp(-2 pi i f t) is a sum of products of functions of f
 // and of t: exponentials at some times and what interpolates between these in the sense of least
 // squares, or the other way around. The operator is a chain of a Dense, a NUFFT and a Dense, so
-// that its adjoint, its normal and its tiles are theirs.
+// that its adjoint and its tiles are theirs, and its normal where that is not made of convolutions.
 //   NamedLinop A = field_map_nufft(locs, {64, 64}, hertz, seconds);
 
+#include <span>
+
+#include "tessera/linop/containers/wrapper.hpp"
 #include "tessera/linop/ops/transforms/nufft.hpp"
 
 namespace tessera {
@@ -25,6 +28,9 @@ struct FieldMapOptions {
   Dims batch_shape{NamedDimension::ellipses()};
   NamedDimension segment = NamedDimension("S");  // the dim within, numbered where it is taken
   bool wrap = false;                             // as that of NUFFT
+  // Normals are convolutions of segments, without the points; none: where that takes at most half
+  // the time and holds few enough numbers.
+  std::optional<bool> toeplitz{};
 };
 
 // field_map: of the image's shape; times: of the points' shape, or of its last axes where the
@@ -35,9 +41,54 @@ TESSERA_API NamedLinop field_map_nufft(const Array& locs, const Shape& grid_size
                                        const Array& field_map, const Array& times,
                                        const FieldMapOptions& options = {});
 
+// The chain that does it, where its normal is made in another way: images of the object at some
+// times, a convolution for each, and back. In tiles as well, but along segments, which have a normal
+// of their own.
+struct TESSERA_API FieldMapNUFFT : Wrapper {
+  NamedLinop segments;  // (batch, image) -> (batch, segment, points)
+  Array mixture;  // of these at each point, real: (segment, points), or 1 where it is the same
+
+  static constexpr const char* kind = "FieldMapNUFFT";
+  auto state() const { return std::tuple(a, segments, mixture); }
+  static FieldMapNUFFT from_state(NamedLinop map, NamedLinop segments, Array mixture);
+  DType adjoint_dtype(DType t) const { return a.H().output_dtype(t); }
+  void apply_adjoint(Recorder& r, const View& y, const View& x) const { a.H().record(r, y, x); }
+  NamedLinop normal() const { return normal_with(mixture); }
+  std::optional<NamedLinop> normal(const NamedLinop& inner) const;
+  bool normal_keeps(NamedDimension) const { return false; }
+  bool approximates_normal() const { return true; }
+  FieldMapNUFFT renamed(const Renames& r) const;
+  NamedLinop split(const Tile& tile) const;
+  std::vector<NamedLinop> parts() const { return {a}; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.a);
+    f(self.segments);
+  }
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.mixture);
+  }
+  std::string details() const { return cat("normal by ", mixture.shape(0), " convolutions"); }
+
+ private:
+  NamedLinop normal_with(const Array& weights) const;
+  Dims points() const;
+};
+
+extern template struct NamedLinop::Model<FieldMapNUFFT>;
+
 // What it is made of.
 namespace nufft {
+// Of the kernels of a normal that was not asked for.
+inline constexpr i64 most_kernel_numbers = i64{1} << 28;
 inline constexpr double least_field_map_tolerance = 1e-9;
+inline constexpr double most_turns = 128;
+
+Array host_numbers(const Array& x);  // float64, dense
+std::span<const double> numbers_of(const Array& x);
+// exp(-2 pi i u v) for all pairs, complex128 (size of u, size of v).
+Array turned(std::span<const double> u, std::span<const double> v);
 
 // exp(-2 pi i u v) as a sum over segments s of exp(-2 pi i u nodes[s]) mixture(s, v).
 struct Segments {

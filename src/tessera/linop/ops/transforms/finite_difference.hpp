@@ -51,4 +51,6 @@ struct TESSERA_API FiniteDifference {
 void record_difference(Recorder& r, const View& x, const View& y, i64 axis, Difference mode,
                        Edge edge, bool transposed);
 
+extern template struct NamedLinop::Model<FiniteDifference>;
+
 }  // namespace tessera

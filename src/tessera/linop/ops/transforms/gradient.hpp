@@ -36,4 +36,6 @@ struct TESSERA_API Gradient {
   std::string details() const;
 };
 
+extern template struct NamedLinop::Model<Gradient>;
+
 }  // namespace tessera

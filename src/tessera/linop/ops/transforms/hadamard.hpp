@@ -36,4 +36,6 @@ struct TESSERA_API Hadamard {
   double gain(const SizeOf&) const { return 1; }
 };
 
+extern template struct NamedLinop::Model<Hadamard>;
+
 }  // namespace tessera

@@ -71,13 +71,13 @@ void check_positions(std::string_view who, const Array& locs, const Shape& padde
         i % padded.size(), "; expected a position in a grid of shape ", padded);
 }
 
-// Sampling mode: the nearest point of the grid, which repeats.
+// Sampling mode: the nearest point of the grid, which repeats, counted from the middle.
 Array nearest(const Array& at, const Shape& padded) {
   const Array from = at.to(cpu).astype(DType::f64).contiguous();
   const Array to = empty_dense(from.shape(), DType::i64);
   for (i64 i = 0; i < from.size(); ++i) {
     const i64 n = padded[i % padded.size()];
-    const i64 k = static_cast<i64>(std::nearbyint(from.host<double>()[i])) % n;
+    const i64 k = (static_cast<i64>(std::nearbyint(from.host<double>()[i])) - n / 2) % n;
     to.host<i64>()[i] = k < 0 ? k + n : k;
   }
   return to.to(at.device());
@@ -94,36 +94,51 @@ NamedLinop to_points(const NUFFT& a) {
   const Shape padded = a.padded();
   const std::string who = cat("NUFFT ", a.names.str());
   if (!o.do_prep_locs) check_positions(who, a.locs, padded);
-  const Array at =
-      o.do_prep_locs ? nufft::prepared_locs(a.locs, a.grid_size, padded, who, o.wrap) : a.locs;
   const Dims batch = a.batch_dims(), points = a.point_dims();
-  if (o.mode == NufftMode::sampling)
+  if (o.mode == NufftMode::sampling) {
+    const Array at =
+        o.do_prep_locs ? nufft::prepared_locs(a.locs, a.grid_size, padded, who, o.wrap) : a.locs;
     return Sampling::from_stacked_idx(nearest(at, padded), padded, points, a.inner_names, batch);
+  }
   SpreadKernel kernel;
   kernel.width = {o.width};
   kernel.beta = nufft::kaiser_bessel_beta(o.width, o.oversamp);
   kernel.scale = scale_of_kernel(o);
-  return Interpolate(at, padded, batch, points, a.inner_names, kernel);
+  Frequencies of{a.grid_size, {}, o.wrap};
+  if (!o.do_prep_locs) {  // positions, counted from the middle of the grid
+    of = {padded, {}, true};
+    for (i64 n : padded) of.zero.push_back(-(n / 2));
+  }
+  return Interpolate(a.locs, padded, batch, points, a.inner_names, kernel, of, who);
 }
 
-NamedLinop make_map(const NUFFT& a) {
+// Before the padded grid: what the kernel will do to the image is divided out.
+NamedLinop apodised(const NUFFT& a) {
   const NufftOptions& o = a.options;
   const Device where = a.locs.device();
+  const Dims dims = joined(a.batch_dims(), a.image_dims());
+  if (o.apodize_weights) return Diagonal(o.apodize_weights->to(where), dims).following();
+  const std::vector<Array> along =
+      nufft::apodization(a.grid_size, a.padded(), o.width, o.oversamp, scale_of_kernel(o));
+  Diagonal d(along.front().to(where), dims);
+  for (std::size_t i = 1; i < along.size(); ++i) d.factors.push_back({along[i].to(where)});
+  return d.following();
+}
+
+// `last`: the step to the points.
+NamedLinop make_map(const NUFFT& a, const NamedLinop& last) {
+  const NufftOptions& o = a.options;
   const Shape padded = a.padded();
-  const NamedLinop last = to_points(a);  // first: it checks the locations
   const Dims batch = a.batch_dims(), image = a.image_dims();
   Dims taken = joined(joined(a.names.ishape, a.names.oshape), a.inner_names);
   const Dims wide = fresh(image, taken);
   std::vector<NamedLinop> steps;
   const bool interpolates = o.mode == NufftMode::interpolate;
-  if (interpolates || o.apodize_weights) {
-    const Array w = o.apodize_weights ? *o.apodize_weights
-                                      : nufft::apodization(a.grid_size, padded, o.width, o.oversamp,
-                                                           scale_of_kernel(o));
-    steps.push_back(Diagonal(w.to(where), joined(batch, image)).following());
-  }
-  steps.push_back(Pad(padded, a.grid_size, image, wide, batch));
-  steps.push_back(FFT(a.axes(), batch, FFT::Grids{wide, a.inner_names}, Norm::ortho, true));
+  if (interpolates || o.apodize_weights) steps.push_back(apodised(a));
+  // The image's middle goes to the first element and frequency zero stays there: a centred transform
+  // without its phases, which would be an array of the padded grid's size and a pass over that.
+  steps.push_back(Pad(padded, a.grid_size, image, wide, batch, true));
+  steps.push_back(FFT(a.axes(), batch, FFT::Grids{wide, a.inner_names}, Norm::ortho, false));
   steps.push_back(last);
   if (!interpolates) return chain(std::move(steps));
   double taps = 1, ratio = 1;
@@ -133,6 +148,10 @@ NamedLinop make_map(const NUFFT& a) {
   }
   steps.push_back(Scalar(1 / (taps * std::sqrt(ratio)), joined(batch, a.point_dims())));
   return chain(std::move(steps));
+}
+
+bool goes_to_points(const NamedLinop& step) {
+  return step.as<Interpolate>() || step.as<Sampling>();
 }
 
 Dims part(const Dims& d, i64 first, i64 last) { return Dims(d.begin() + first, d.begin() + last); }
@@ -160,7 +179,7 @@ NUFFT::NUFFT(Array l, Shape grid, const std::optional<Dims>& output_shape,
                     to_text(inner_names));
   check_names("NUFFT", {&batch, &in, &inner_names, &out});
   check_options(cat("NUFFT ", names.str()), grid_size, options);
-  map = make_map(*this);
+  map = make_map(*this, to_points(*this));
 }
 
 Shape NUFFT::padded() const {
@@ -198,7 +217,16 @@ NUFFT NUFFT::renamed(const Renames& r) const {
   // Inner names stay apart from the new ones.
   Dims taken = joined(a.names.ishape, a.names.oshape);
   a.inner_names = fresh(inner_names, taken);
-  a.map = make_map(a);
+  Renames all;
+  const auto rename = [&](const Dims& was, const Dims& now) {
+    for (i64 i = 0; i < was.size(); ++i) all.emplace_back(was[i], now[i]);
+  };
+  rename(names.ishape, a.names.ishape);
+  rename(names.oshape, a.names.oshape);
+  rename(inner_names, a.inner_names);
+  // Points stay sorted.
+  for (const NamedLinop& step : map.parts())
+    if (goes_to_points(step)) a.map = make_map(a, step.rename(all));
   return a;
 }
 
@@ -228,7 +256,7 @@ NUFFT NUFFT::with_locs(const Array& others) const {
   a.locs = others.to(locs.device());
   std::vector<NamedLinop> steps = map.parts();
   for (NamedLinop& step : steps)
-    if (step.as<Interpolate>() || step.as<Sampling>()) step = to_points(a);
+    if (goes_to_points(step)) step = to_points(a);
   a.map = chain(std::move(steps));
   return a;
 }

@@ -66,6 +66,10 @@ struct TESSERA_API NUFFT {
   // A.H inner A without the points, for a diagonal inner or a Dense that mixes batches at each
   // point; nullopt when that is not asked for.
   std::optional<NamedLinop> normal(const NamedLinop& inner) const;
+  bool approximates_normal() const {
+    return options.toeplitz && options.mode == NufftMode::interpolate;
+  }
+  bool normal_takes_matrices() const { return approximates_normal(); }
   bool normal_keeps(NamedDimension) const { return false; }
   NUFFT renamed(const Renames& r) const;
   NUFFT split(const Tile& tile) const;  // along dims of the points and batches
@@ -125,10 +129,10 @@ TESSERA_API NamedLinop with_locs(const NamedLinop& a, const Array& locs);
 // The power of two that brings the largest weight of a kernel down to between 1 and 2. Products of
 // three wide kernels would leave the range of single precision without it.
 TESSERA_API double kernel_scale(double width, double oversamp);
-// Divides out what the kernel, times `scale` along each axis, does to the image; float64, of the
-// grid's shape.
-TESSERA_API Array apodization(const Shape& grid, const Shape& padded, double width, double oversamp,
-                              double scale = 1);
+// Divides out what the kernel, times `scale` along each axis, does to the image: a factor for each
+// axis, float64, whose product broadcasts to the grid's shape.
+TESSERA_API std::vector<Array> apodization(const Shape& grid, const Shape& padded, double width,
+                                           double oversamp, double scale = 1);
 // Frequencies to positions in the padded grid, wrapped around; float64. Without `wrap` those beyond
 // half the grid, and what rounding adds to it, are an ArgumentError; its text starts with `who`.
 TESSERA_API Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
@@ -137,5 +141,7 @@ TESSERA_API Array prepared_locs(const Array& locs, const Shape& grid, const Shap
 // weights end with the points, axes before them stay. Real for real weights.
 TESSERA_API Array toeplitz_kernel(const NUFFT& a, const Array& weights, const Shape& doubled);
 }  // namespace nufft
+
+extern template struct NamedLinop::Model<NUFFT>;
 
 }  // namespace tessera

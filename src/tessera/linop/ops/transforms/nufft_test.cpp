@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <numbers>
 
 #include "support/arrays.hpp"
@@ -26,13 +27,16 @@ TEST(Nufft, ShapeParameterAndSizes) {
 TEST(Nufft, Apodisation) {
   const double known[] = {.07492529, .03248311, .01905986, .01411244,
                           .01280297, .01411244, .01905986, .03248311};
-  const Array a = nufft::apodization({8}, {10}, 4, 1.25);
+  const Array a = nufft::apodization({8}, {10}, 4, 1.25).front();
   for (i64 i = 0; i < 8; ++i) EXPECT_NEAR(a.host<double>()[i], known[i], 1e-8);
-  EXPECT_NEAR(nufft::apodization({64}, {80}, 4, 1.25).host<double>()[32], 0.01280297, 1e-8);
-  const Array plane = nufft::apodization({8, 8}, {10, 10}, 4, 1.25);
-  EXPECT_NEAR(plane.host<double>()[1 * 8 + 2], known[1] * known[2], 1e-8);
+  EXPECT_NEAR(nufft::apodization({64}, {80}, 4, 1.25)[0].host<double>()[32], 0.01280297, 1e-8);
+  const std::vector<Array> plane = nufft::apodization({8, 6}, {10, 8}, 4, 1.25);
+  ASSERT_EQ(plane.size(), 2u);
+  EXPECT_EQ(plane[0].shape(), (Shape{8, 1}));
+  EXPECT_EQ(plane[1].shape(), (Shape{6}));
+  EXPECT_NEAR(plane[0].host<double>()[3], known[3], 1e-8);
   // Without oversampling the square root turns imaginary at the ends; the weights stay finite.
-  const Array ends = nufft::apodization({9}, {9}, 4, 1);
+  const Array ends = nufft::apodization({9}, {9}, 4, 1).front();
   for (i64 i = 0; i < 9; ++i) EXPECT_TRUE(std::isfinite(ends.host<double>()[i]));
 }
 
@@ -87,9 +91,29 @@ TEST(Nufft, SplittingLeavesNothingOfTheWhole) {
     if (const Interpolate* i = p.as<Interpolate>()) {
       seen = true;
       EXPECT_EQ(i->locs.shape(), (Shape{2, 4, 1}));
-      EXPECT_EQ(i->points.count(), 8);
+      EXPECT_EQ(i->points().count(), 8);
     }
   EXPECT_TRUE(seen);
+}
+
+TEST(Nufft, PointsAreSortedOnceForAdjointNormalAndOtherNames) {
+  const Array k = Random(1).uniform({6, 2}, DType::f64, test_device(), -4, 4);
+  const NamedLinop a = NUFFT(k, {8, 9});
+  const auto points = [](const NamedLinop& of) {
+    const void* found = nullptr;
+    const std::function<void(const NamedLinop&)> look = [&](const NamedLinop& part) {
+      if (const Interpolate* i = part.as<Interpolate>()) found = i->points().order.data();
+      for (const NamedLinop& p : part.parts()) look(p);
+    };
+    look(of);
+    return found;
+  };
+  const void* const first = points(a);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(points(a.H()), first);
+  EXPECT_EQ(points(a.N()), first);
+  EXPECT_EQ(points(a.rename({{"Nx", "X"}, {"K", "P"}})), first);
+  EXPECT_EQ(points(a.to(test_device())), first);
 }
 
 TEST(Nufft, OtherLocationsShareWhatDoesNotDependOnThem) {

@@ -68,15 +68,33 @@ Array toeplitz_kernel(const NUFFT& a, const Array& weights, const Shape& doubled
   }
   const NamedLinop wide = NUFFT(scaled.to(weights.device()), doubled, {}, {}, {},
                                 {NamedDimension::ellipses()}, accurate_options(a.options));
-  Array p = ops::multiply(wide.H()(weights.astype(DType::c128)), factor);
-  Shape grid_axes;
-  for (i64 d = 0; d < axes; ++d) {
-    grid_axes.push_back(lead + d);
-    // The difference -N/2 of an even grid has no partner and is never used.
-    if (doubled[d] % 2 == 0) p.slice(lead + d, 0, 1).fill(Value(0));
-  }
-  const Array spectrum = fftn(fftshift(p, grid_axes, true), grid_axes, Norm::backward);
-  return is_complex(weights.dtype()) ? spectrum : spectrum.real().contiguous();
+  const bool real = !is_complex(weights.dtype());
+  const auto spectrum = [&](const Array& w) {
+    Array p = ops::multiply(wide.H()(w.astype(DType::c128)), factor);
+    Axes all;
+    for (i64 d = 0; d < axes; ++d) {
+      all.push_back(d);
+      // The difference -N/2 of an even grid has no partner and is never used.
+      if (doubled[d] % 2 == 0) p.slice(d, 0, 1).fill(Value(0));
+    }
+    const Array found = fftn(fftshift(p, all, true), all, Norm::backward);
+    return real ? found.real() : found;
+  };
+  // One kernel after the other: making one holds several times its size.
+  const Shape points(weights.shape().begin() + lead, weights.shape().end());
+  Shape kernels(weights.shape().begin(), weights.shape().begin() + lead);
+  const i64 count = count_of(kernels);
+  const auto several = [&](const Shape& each) {
+    Shape s{count};
+    s.append(each);
+    return s;
+  };
+  const Array given = weights.reshape(several(points)),
+              made =
+                  empty_dense(several(doubled), real ? DType::f64 : DType::c128, weights.device());
+  for (i64 i = 0; i < count; ++i) made.select(0, i).copy_from(spectrum(given.select(0, i)));
+  kernels.append(doubled);
+  return made.reshape(kernels);
 }
 
 }  // namespace nufft
@@ -109,8 +127,10 @@ Convolved convolved(const NUFFT& a, const Array& weights) {
   if (!o.apodize_weights) return {chain({pad, transform}), kernel};
   // The kernel is that of the exact transform: weights of the caller's count as far as they differ
   // from those that make ours exact.
-  const Array own = nufft::apodization(a.grid_size, a.padded(), o.width, o.oversamp),
-              ratio = ops::divide(o.apodize_weights->to(cpu), own).to(a.locs.device());
+  Array ratio = o.apodize_weights->to(cpu);
+  for (const Array& own : nufft::apodization(a.grid_size, a.padded(), o.width, o.oversamp))
+    ratio = ops::divide(ratio, own);
+  ratio = ratio.to(a.locs.device());
   return {chain({Diagonal(ratio, joined(batch, image)).following(), pad, transform}), kernel};
 }
 

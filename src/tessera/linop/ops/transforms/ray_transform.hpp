@@ -82,4 +82,6 @@ struct FanGeometry {
 TESSERA_API Array fan_views(const Array& angles, const FanGeometry& fan,
                             const std::optional<Array>& heights = {});
 
+extern template struct NamedLinop::Model<RayTransform>;
+
 }  // namespace tessera

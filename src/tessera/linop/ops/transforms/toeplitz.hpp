@@ -42,4 +42,6 @@ struct TESSERA_API Toeplitz {
   Toeplitz() = default;
 };
 
+extern template struct NamedLinop::Model<Toeplitz>;
+
 }  // namespace tessera

@@ -44,4 +44,6 @@ struct TESSERA_API Wavelet {
   std::vector<Shape> level_sizes(const Shape& grid) const;
 };
 
+extern template struct NamedLinop::Model<Wavelet>;
+
 }  // namespace tessera
