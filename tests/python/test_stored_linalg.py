@@ -123,3 +123,31 @@ def test_refusals():
                 function(wrong)
     with pytest.raises(ts.ShapeError, match="the sizes do not match"):
         ts.linalg.solve(ts.stored.ones((3, 3)), ts.stored.ones(4))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64", "int64", "float16"])
+@pytest.mark.parametrize("m, k, n", [(700, 600, 800), (300, 1500, 400), (1, 900, 700), (900, 3, 800), (801, 700, 1)])
+def test_products_of_files_by_rows_read_rows(dtype, m, k, n, tmp_path):
+    """Blocks of columns of a .npy file are read with what lies between: where that is more than whole rows of B for
+    each part of A, rows pass. Bytes stay those of the plan, which are less than blocks would read."""
+    rng = np.random.default_rng([m, k, n])
+    parts = [rng.integers(-3, 4, s).astype(dtype) for s in ((m, k), (k, n))]
+    if dtype.startswith("complex"):
+        parts = [p * (1 + 1j) for p in parts]
+    for name, part in zip("ab", parts, strict=True):
+        np.save(tmp_path / f"{name}.npy", part.astype(dtype))
+    a, b = (ts.stored.open(str(tmp_path / f"{name}.npy")) for name in "ab")
+    wide = "complex128" if dtype.startswith("complex") else "float64"
+    want = parts[0].astype(wide) @ parts[1].astype(wide)
+    if dtype == "float16":
+        want = want.astype("float16")
+    for room in (1_500_000, 4_000_000):
+        with host_memory(room):
+            planned = ts.stored.plan(lambda: a @ b)
+            found = a @ b
+        assert planned.host_peak <= room
+        np.testing.assert_array_equal(found.numpy().astype(wide), want.astype(wide))
+    if (m, dtype) == (700, "float64"):
+        with host_memory(1_500_000):
+            planned = ts.stored.plan(lambda: a @ b)
+        assert planned.disk_read <= 8 * (m * k + 9 * k * n)  # rows of B for each of nine parts of A

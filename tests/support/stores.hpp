@@ -20,7 +20,7 @@ class WatchedStore final : public store::TileStore {
   std::atomic<i64> bytes_read{0}, bytes_written{0}, under_way{0};
   i64 fail_read_at = -1, fail_write_at = -1;  // counted from 0
   bool fail_late = false;                     // at wait(), not at once
-  i64 reads = 0, writes = 0;
+  std::atomic<i64> reads{0}, writes{0};
 
   const store::TileGrid& grid() const override { return inner_->grid(); }
   std::string describe() const override { return inner_->describe(); }

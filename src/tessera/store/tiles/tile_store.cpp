@@ -53,22 +53,22 @@ class MemoryStore final : public TileStore {
   }
   Transfer read(const Box& box, const Array& into) override {
     check_transfer("read", grid_, box, into);
-    into.copy_from(view(box));
+    into.copy_from(in_memory(box));
     return {};
   }
   Transfer write(const Box& box, const Array& from) override {
     check_transfer("write", grid_, box, from);
-    view(box).copy_from(from);
+    in_memory(box).copy_from(from);
     return {};
   }
-
- private:
-  Array view(const Box& box) const {
+  Array in_memory(const Box& box) const override {
     Array v = array_;
     for (i64 d = 0; d < box.begin.size(); ++d)
       v = v.slice(d, box.begin[d], box.begin[d] + box.shape[d]);
     return v;
   }
+
+ private:
   Array array_;
   TileGrid grid_;
 };

@@ -59,6 +59,8 @@ class TESSERA_API TileStore {
   // any strides. Refusals (outside, wrong dtype, read-only) are thrown at once.
   virtual Transfer read(const Box& box, const Array& into) = 0;
   virtual Transfer write(const Box& box, const Array& from) = 0;
+  // The elements of a box where they lie in host memory; no array where they do not.
+  virtual Array in_memory(const Box&) const { return {}; }
   // Bytes that a read of a box into memory of that layout takes from where the tiles are: those of
   // the box, and what lies between them where that is read along.
   virtual i64 bytes_to_read(const Box& box, const Layout& into) const;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tessera/kernels/linalg/linalg_error.hpp"
+#include "tessera/streaming/linalg/device_blocks.hpp"
 #include "tessera/streaming/linalg/sweep.hpp"
 #include "tessera/streaming/linalg/triangular.hpp"
 
@@ -19,16 +20,19 @@ constexpr i64 most_panels = 4;
 struct LuCut {
   i64 panels = 1, rows = 1, chunk = 1;
 
-  i64 held(i64 n, i64 element) const {
+  i64 held(i64 n, DType dtype, Device device) const {
+    const i64 element = size_of(dtype);
     return StreamPlan::rounded(n * i64{sizeof(Pivot)}) + panels * matrix_bytes(rows, n, element) +
-           chunk_slots * matrix_bytes(rows, std::max(rows, chunk), element);
+           chunk_slots * matrix_bytes(rows, std::max(rows, chunk), element) +
+           bytes_beside(device, dtype, rows, n);
   }
 };
 
-LuCut choose_lu_cut(std::string_view who, i64 n, i64 element, i64 tile, const Options& options) {
-  const i64 budget = budget_of(options);
+LuCut choose_lu_cut(std::string_view who, i64 n, DType dtype, Device device, i64 tile,
+                    const Options& options) {
+  const i64 budget = budget_of(options), element = size_of(dtype);
   LuCut best;
-  require_budget(who, options, best.held(n, element));
+  require_budget(who, options, best.held(n, dtype, device));
   const auto cost = [&](const LuCut& c) {
     const i64 groups = (n + c.panels * c.rows - 1) / (c.panels * c.rows);
     return (1 + static_cast<double>(groups) * strip_cost(c.chunk, tile, element)) *
@@ -40,7 +44,7 @@ LuCut choose_lu_cut(std::string_view who, i64 n, i64 element, i64 tile, const Op
       i64 fits = 0;
       for (i64 above = c.rows + 1; above - fits > 1;) {
         c.rows = fits + (above - fits) / 2;
-        (c.held(n, element) <= budget ? fits : above) = c.rows;
+        (c.held(n, dtype, device) <= budget ? fits : above) = c.rows;
       }
       if (fits == 0) continue;
       c.rows = equal_parts(n, panels * fits);
@@ -60,8 +64,20 @@ struct LuWork {
   std::string_view who;
   i64 n = 0;
   DType dtype = DType::f32;
+  Device device = cpu;
   i64 pivots = 0;  // a buffer
 
+  // Some columns of a panel, as a view by rows.
+  BufferView part(const Panel& p, const Range& columns) const {
+    return {p.buffer, Layout{{p.range.size(), columns.size()}, {n, 1}, columns.begin}, dtype};
+  }
+  Block block(const Buffers& b, const BufferView& view) const {
+    return {b.at<std::byte>(view.buffer) + view.layout.offset * size_of(dtype),
+            view.layout.strides[0]};
+  }
+  Array exchanges(const Buffers& b, const Range& rows) const {
+    return b(BufferView{pivots, Layout{{rows.size()}, {1}, rows.begin}, DType::i32});
+  }
   std::byte* at(const Buffers& b, const Panel& p, i64 column) const {
     return b.at<std::byte>(p.buffer) + column * size_of(dtype);
   }
@@ -71,32 +87,52 @@ struct LuWork {
 
   void factorise(const Buffers& b, const Panel& p) const {
     const Range rows = p.range;
-    const i64 zero =
-        lu_block(dtype, rows.size(), n - rows.begin, at(b, p, rows.begin), n, pivots_of(b, rows));
+    const i64 zero = device != cpu
+                         ? factorise_there(b(part(p, {rows.begin, n})), exchanges(b, rows))
+                         : lu_block(dtype, rows.size(), n - rows.begin, at(b, p, rows.begin), n,
+                                    pivots_of(b, rows));
     if (zero != 0) throw LinAlgError(cat(who, ": Singular matrix: zero pivot ", rows.begin + zero));
   }
   // The exchanges of earlier rows, and their unknowns, from the square at their diagonal.
-  void solve(const Buffers& b, const Panel& p, const Range& rows, const Block& square) const {
+  void solve(const Buffers& b, const Panel& p, const Range& rows, const BufferView& square) const {
+    if (device != cpu) {
+      exchange_columns_there(b(part(p, {rows.begin, n})), exchanges(b, rows));
+      return solve_right_there(b(square), false, true, b(part(p, rows)));
+    }
+    const Block known = block(b, square);
     exchange_columns(dtype, p.range.size(), at(b, p, rows.begin), n, rows.size(),
                      pivots_of(b, rows));
-    solve_right(dtype, p.range.size(), rows.size(), {square.data, square.ld, false, true},
+    solve_right(dtype, p.range.size(), rows.size(), {known.data, known.ld, false, true},
                 at(b, p, rows.begin), n);
   }
   // What these take from columns behind.
   void update(const Buffers& b, const Panel& p, const Range& rows, const Range& columns,
-              const Block& chunk) const {
+              const BufferView& chunk) const {
+    if (device != cpu) return subtract_there(b(part(p, columns)), b(part(p, rows)), b(chunk));
     gemm(dtype, p.range.size(), columns.size(), rows.size(), {-1, 0}, {at(b, p, rows.begin), n},
-         chunk, {1, 0}, at(b, p, columns.begin), n);
+         block(b, chunk), {1, 0}, at(b, p, columns.begin), n);
+  }
+  // The exchanges of some unknowns, on the right sides.
+  void exchange_back(const Buffers& b, const RightSide& s, const Range& strip) const {
+    if (device != cpu)
+      return exchange_rows_back_there(b(rows_of_side(s, {strip.begin, n}, dtype)),
+                                      exchanges(b, strip));
+    const i64 width = s.columns.size();
+    exchange_rows_back(dtype, width,
+                       b.at<std::byte>(s.buffer) + strip.begin * width * size_of(dtype), width,
+                       strip.size(), pivots_of(b, strip));
+  }
+  void fill_identity(const Buffers& b, const RightSide& s) const {
+    const i64 width = s.columns.size();
+    b(rows_of_side(s, {0, n}, dtype)).fill(Value(0));
+    b(BufferView{s.buffer, Layout{{width}, {width + 1}, s.columns.begin * width}, dtype})
+        .fill(Value(1));
   }
 };
 
-void fill_identity(const Buffers& b, const RightSide& s, i64 n, DType t) {
-  const i64 width = s.columns.size();
-  dispatch<float, double, c64, c128>(t, "inverse", [&]<class T>() {
-    T* x = b.at<T>(s.buffer);
-    std::fill_n(x, n * width, T(0));
-    for (i64 k = 0; k < width; ++k) x[(s.columns.begin + k) * width + k] = T(1);
-  });
+// Of a move into a buffer of its own.
+BufferView by_rows(const Move& m) {
+  return {m.view.buffer, Layout{m.box.shape, {m.box.shape[1], 1}, 0}, m.view.dtype};
 }
 
 class LuSteps {
@@ -105,7 +141,7 @@ class LuSteps {
           std::optional<i64> pivots, const LuCut& cut)
       : plan_(plan), factors_(factors), pivots_(pivots), cut_(cut) {
     const i64 e = size_of(dtype);
-    work_ = {who, n, dtype, plan.add_buffer(n * i64{sizeof(Pivot)})};
+    work_ = {who, n, dtype, plan.figures().device, plan.add_buffer(n * i64{sizeof(Pivot)})};
     for (i64 k = 0; k < cut.panels; ++k) panels_.push_back(plan.add_buffer(cut.rows * n * e));
     for (i64 k = 0; k < chunk_slots; ++k)
       slots_.push_back(plan.add_buffer(cut.rows * std::max(cut.rows, cut.chunk) * e));
@@ -145,10 +181,11 @@ class LuSteps {
         writes.push_back(s.write);
       }
       if (!b)
-        start.compute = [sides, n = work_.n, t = work_.dtype](const Buffers& buffers) {
-          for (const RightSide& s : sides) fill_identity(buffers, s, n, t);
+        start.compute = [sides, work = work_](const Buffers& buffers) {
+          for (const RightSide& s : sides) work.fill_identity(buffers, s);
         };
       Sweep sweep{.who = work_.who,
+                  .device = work_.device,
                   .store = factors_,
                   .dtype = work_.dtype,
                   .n = work_.n,
@@ -160,11 +197,7 @@ class LuSteps {
       sweep.lower = false;
       sweep.unit = true;
       sweep.after = [work = work_](const Buffers& buffers, const RightSide& s, const Range& strip) {
-        const i64 width = s.columns.size();
-        exchange_rows_back(
-            work.dtype, width,
-            buffers.at<std::byte>(s.buffer) + strip.begin * width * size_of(work.dtype), width,
-            strip.size(), work.pivots_of(buffers, strip));
+        work.exchange_back(buffers, s, strip);
       };
       sweep.add(plan_, sides, {}, writes);
     }
@@ -213,14 +246,12 @@ class LuSteps {
     };
     const Move square = chunk_of(rows, rows);
     add(square, [=, work = work_](const Buffers& b) {
-      for (const Panel& p : group)
-        work.solve(b, p, rows, {b.at<std::byte>(square.view.buffer), rows.size()});
+      for (const Panel& p : group) work.solve(b, p, rows, by_rows(square));
     });
     for (const Range& columns : cut_at_multiples(rows.end, work_.n, cut_.chunk)) {
       const Move chunk = chunk_of(rows, columns);
       add(chunk, [=, work = work_](const Buffers& b) {
-        for (const Panel& p : group)
-          work.update(b, p, rows, columns, {b.at<std::byte>(chunk.view.buffer), columns.size()});
+        for (const Panel& p : group) work.update(b, p, rows, columns, by_rows(chunk));
       });
     }
   }
@@ -236,8 +267,8 @@ class LuSteps {
       work.factorise(b, panel);
       const Range rows = panel.range, after{rows.end, work.n};
       for (const Panel& p : behind) {
-        work.solve(b, p, rows, {work.at(b, panel, rows.begin), work.n});
-        work.update(b, p, rows, after, {work.at(b, panel, rows.end), work.n});
+        work.solve(b, p, rows, work.part(panel, rows));
+        work.update(b, p, rows, after, work.part(panel, after));
       }
     };
     plan_.add_step(std::move(step));
@@ -253,7 +284,8 @@ class LuSteps {
 };
 
 StreamPlan plan_lu(std::string_view who, const StorePtr& a, const StorePtr& b, const StorePtr& x,
-                   const StorePtr& factors, const Options& options, const StorePtr& exchanges) {
+                   const StorePtr& factors, const Options& options, const StorePtr& exchanges,
+                   Device device) {
   const Shape& shape = a->grid().shape();
   const DType t = a->grid().dtype();
   require<ShapeError>(factors->grid().shape() == shape, who, ": a matrix of shape ", shape,
@@ -274,13 +306,15 @@ StreamPlan plan_lu(std::string_view who, const StorePtr& a, const StorePtr& b, c
   StreamPlan plan(b ? cat(who, ": ", shape, " with right sides ", b->grid().shape(), ", ", name(t))
                     : cat(who, ": ", shape, ", ", name(t)),
                   options);
+  plan.compute_on(device);
   const i64 from = plan.add_store("A", a), scratch = plan.add_store("factors", factors);
   std::optional<i64> right, pivots;
   if (exchanges) pivots = plan.add_store("exchanges", exchanges);
   if (b) right = plan.add_store("B", b);
   const i64 to = plan.add_store("X", x), n = shape[0];
   if (n == 0) return plan;
-  const LuCut cut = choose_lu_cut(who, n, size_of(t), factors->grid().tile_shape()[1], options);
+  const LuCut cut = choose_lu_cut(who, n, t, device, factors->grid().tile_shape()[1], options);
+  plan.add_held(bytes_beside(device, t, cut.rows, n));
   LuSteps steps(plan, who, n, t, scratch, pivots, cut);
   steps.factorise(from);
   steps.substitute(x, right, to);
@@ -294,15 +328,16 @@ StreamPlan plan_lu(std::string_view who, const StorePtr& a, const StorePtr& b, c
 }  // namespace
 
 StreamPlan plan_solve(const StorePtr& a, const StorePtr& b, const StorePtr& x,
-                      const StorePtr& factors, const Options& options, const StorePtr& exchanges) {
+                      const StorePtr& factors, const Options& options, const StorePtr& exchanges,
+                      Device device) {
   require_system("solve", a, b, x);
-  return plan_lu("solve", a, b, x, factors, options, exchanges);
+  return plan_lu("solve", a, b, x, factors, options, exchanges, device);
 }
 
 StreamPlan plan_inverse(const StorePtr& a, const StorePtr& x, const StorePtr& factors,
-                        const Options& options, const StorePtr& exchanges) {
+                        const Options& options, const StorePtr& exchanges, Device device) {
   require_system("inverse", a, a, x);
-  return plan_lu("inverse", a, nullptr, x, factors, options, exchanges);
+  return plan_lu("inverse", a, nullptr, x, factors, options, exchanges, device);
 }
 
 }  // namespace tessera::streaming

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "support/devices.hpp"
 #include "support/streams.hpp"
+#include "tessera/device/streamer.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
@@ -11,22 +13,29 @@
 namespace tessera::streaming {
 namespace {
 
-class StreamingLu : public testing::TestWithParam<std::tuple<Shape, DType>> {};
+class StreamingLu : public testing::TestWithParam<std::tuple<Shape, DType, Device>> {
+ protected:
+  void SetUp() override { set_stream_buffer_size(3000); }
+  void TearDown() override { set_stream_buffer_size(default_stream_buffer); }
+};
 
 TEST_P(StreamingLu, SolvesForEveryBudget) {
-  const auto& [sides, t] = GetParam();
+  const auto& [sides, t, device] = GetParam();
   const i64 n = sides[0];
   const Array a = random_on_host({n, n}, t, 1), b = random_on_host(sides, t, 2), kept = a.copy(),
               kept_b = b.copy();
   const Shape tile(sides.size(), 9);
   const auto plan_of = [&](const Options& o) {
     return plan_solve(watched(a, {16, 20}), watched(b, tile), fresh(sides, t, tile),
-                      fresh({n, n}, t, {9, 16}), o);
+                      fresh({n, n}, t, {9, 16}), o, nullptr, device);
   };
+  int number = 0;
   for (const i64 budget : budgets_of(plan_of, a.bytes() + b.bytes())) {
+    if (device != cpu && number++ % 3 > 0) continue;  // steps on a device wait for its threads
     const Watched wa = watched(a, {16, 20}), wb = watched(b, tile), wx = fresh(sides, t, tile),
                   wf = fresh({n, n}, t, {9, 16});
-    run_checked(plan_solve(wa, wb, wx, wf, {.budget = budget}), budget, {wa, wb, wx, wf});
+    run_checked(plan_solve(wa, wb, wx, wf, {.budget = budget}, nullptr, device), budget,
+                {wa, wb, wx, wf});
     const Array x = whole(*wx);
     EXPECT_FALSE(!(distance(matmul(a, x), b) <
                    30 * epsilon_of(t) * std::sqrt(static_cast<double>(n)) * size(a) * size(x)))
@@ -39,21 +48,29 @@ INSTANTIATE_TEST_SUITE_P(Every, StreamingLu,
                          testing::Combine(testing::Values(Shape{35, 13}, Shape{41}, Shape{1, 3},
                                                           Shape{1}, Shape{30, 40}, Shape{2, 1}),
                                           testing::Values(DType::f32, DType::f64, DType::c64,
-                                                          DType::c128)));
+                                                          DType::c128),
+                                          testing::Values(cpu, sim0)));
 
-class StreamingInverse : public testing::TestWithParam<std::tuple<i64, DType>> {};
+class StreamingInverse : public testing::TestWithParam<std::tuple<i64, DType, Device>> {
+ protected:
+  void SetUp() override { set_stream_buffer_size(3000); }
+  void TearDown() override { set_stream_buffer_size(default_stream_buffer); }
+};
 
 TEST_P(StreamingInverse, InvertsForEveryBudget) {
-  const auto& [n, t] = GetParam();
+  const auto& [n, t, device] = GetParam();
   const Array a = random_on_host({n, n}, t, 3), one = eye(n, n, 0, t);
   const auto plan_of = [&](const Options& o) {
     return plan_inverse(watched(a, {16, 20}), fresh({n, n}, t, {7, 7}), fresh({n, n}, t, {9, 16}),
-                        o);
+                        o, nullptr, device);
   };
+  int number = 0;
   for (const i64 budget : budgets_of(plan_of, 2 * a.bytes())) {
+    if (device != cpu && number++ % 3 > 0) continue;
     const Watched wa = watched(a, {16, 20}), wx = fresh({n, n}, t, {7, 7}),
                   wf = fresh({n, n}, t, {9, 16});
-    run_checked(plan_inverse(wa, wx, wf, {.budget = budget}), budget, {wa, wx, wf});
+    run_checked(plan_inverse(wa, wx, wf, {.budget = budget}, nullptr, device), budget,
+                {wa, wx, wf});
     const Array x = whole(*wx);
     const double tolerance =
         30 * epsilon_of(t) * std::sqrt(static_cast<double>(n)) * size(a) * size(x);
@@ -65,7 +82,8 @@ TEST_P(StreamingInverse, InvertsForEveryBudget) {
 INSTANTIATE_TEST_SUITE_P(Every, StreamingInverse,
                          testing::Combine(testing::Values(1, 2, 27, 38),
                                           testing::Values(DType::f32, DType::f64, DType::c64,
-                                                          DType::c128)));
+                                                          DType::c128),
+                                          testing::Values(cpu, sim0)));
 
 TEST(StreamingInverse, RefusesSingularMatricesAndLeavesTheResultAlone) {
   for (const i64 axis : {0, 1})
@@ -77,6 +95,9 @@ TEST(StreamingInverse, RefusesSingularMatricesAndLeavesTheResultAlone) {
                     wf = fresh({40, 40}, DType::f64, {16, 16});
       EXPECT_THROW(inverse(wa, wx, wf, {.budget = budget}), LinAlgError);
       EXPECT_THROW(solve(wa, wa, wx, wf, {.budget = budget}), LinAlgError);
+      const Options there{.budget = 2 * budget};
+      EXPECT_THROW(plan_inverse(wa, wx, wf, there, nullptr, sim0).run(), LinAlgError);
+      EXPECT_THROW(plan_solve(wa, wa, wx, wf, there, nullptr, sim0).run(), LinAlgError);
       EXPECT_TRUE(same_bits(start, kept));
     }
   try {
@@ -96,8 +117,11 @@ TEST(StreamingInverse, NeedsItsPivots) {
   const Array a = random_on_host({n, n}, DType::f64, 6);
   for (i64 k = 0; k < n; ++k) a.slice(0, k, k + 1).slice(1, k, k + 1).fill(Value(1e-14));
   const Watched wa = watched(a, {16, 16}), wx = fresh({n, n}, DType::f64, {16, 16});
-  inverse(wa, wx, fresh({n, n}, DType::f64, {16, 16}), {.budget = 7000});
-  EXPECT_FALSE(!(distance(matmul(a, whole(*wx)), eye(n, n, 0, DType::f64)) < 1e-10));
+  for (const Device device : {cpu, sim0}) {
+    plan_inverse(wa, wx, fresh({n, n}, DType::f64, {16, 16}), {.budget = 14000}, nullptr, device)
+        .run();
+    EXPECT_FALSE(!(distance(matmul(a, whole(*wx)), eye(n, n, 0, DType::f64)) < 1e-10));
+  }
 }
 
 TEST(StreamingInverse, ReadsTheFactorsAsOftenAsPanelsNeedThem) {

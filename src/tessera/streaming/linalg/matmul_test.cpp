@@ -4,9 +4,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "support/devices.hpp"
 #include "support/files.hpp"
 #include "support/streams.hpp"
+#include "tessera/device/sim/faults.hpp"
+#include "tessera/device/streamer.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
+#include "tessera/store/io/io_engine.hpp"
 #include "tessera/store/tiles/open_store.hpp"
 
 namespace tessera::streaming {
@@ -18,24 +22,29 @@ Array op_of(const Array& x, Turn turn) {
                                     : ops::conj(x).transpose();
 }
 
-class StreamingMatmul : public testing::TestWithParam<std::tuple<Shape, DType>> {};
+class StreamingMatmul : public testing::TestWithParam<std::tuple<Shape, DType, Device>> {
+ protected:
+  void SetUp() override { set_stream_buffer_size(3000); }  // boxes are cut on their way to a device
+  void TearDown() override { set_stream_buffer_size(default_stream_buffer); }
+};
 
 TEST_P(StreamingMatmul, EqualsThatOfArraysForEveryBudget) {
-  const auto& [size, t] = GetParam();
+  const auto& [size, t, device] = GetParam();
   const i64 m = size[0], k = size[1], n = size[2];
   const Turn turns[] = {Turn::none, Turn::transposed, Turn::adjoint};
   int number = 0;
   const Watched nothing = fresh({m, n}, t, {16, 16});
   const Array a = random_on_host({m, k}, t, 1), b = random_on_host({k, n}, t, 2);
   const auto plan_of = [&](const Options& o) {
-    return plan_matmul(watched(a, {16, 20}), watched(b, {32, 9}), nothing, {}, o);
+    return plan_matmul(watched(a, {16, 20}), watched(b, {32, 9}), nothing, {.device = device}, o);
   };
   for (const i64 budget : budgets_of(plan_of, a.bytes() + b.bytes() + m * n * size_of(t))) {
     if (budget > 0 && budget < 4 * size_of(t) * 64 && m * n * k > 20000) continue;  // minutes
     const MatmulOptions what{.alpha = {1.5, 0},
                              .beta = {number % 2 == 0 ? 0.0 : -0.5, 0},
                              .turn_a = turns[number % 3],
-                             .turn_b = turns[number / 3 % 3]};
+                             .turn_b = turns[number / 3 % 3],
+                             .device = device};
     ++number;
     // op(stored) is a
     const Array sa = op_of(a, what.turn_a).copy(), sb = op_of(b, what.turn_b).copy();
@@ -58,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(Every, StreamingMatmul,
                          testing::Combine(testing::Values(Shape{67, 45, 83}, Shape{150, 3, 20},
                                                           Shape{7, 300, 5}, Shape{1, 40, 33}),
                                           testing::Values(DType::f32, DType::f64, DType::c64,
-                                                          DType::c128)));
+                                                          DType::c128),
+                                          testing::Values(cpu, sim0)));
 
 TEST(StreamingMatmul, MovesFewBytes) {
   const auto make = [](const Box&, const Array& into) { into.fill(Value(1.0)); };
@@ -116,9 +126,53 @@ TEST(StreamingMatmul, PassesFailures) {
               b = random_on_host({30, 50}, DType::f64, 2);
   const Watched wa = watched(a, {16, 16}), wb = watched(b, {16, 16}),
                 wc = fresh({40, 50}, DType::f64, {16, 16});
-  fail_everywhere({wa, wb, wc}, [&] {
-    plan_matmul(wa, wb, wc, {.beta = {1, 0}}, {.budget = 9000}).run();
-  });
+  for (const Device device : {cpu, sim0})
+    fail_everywhere({wa, wb, wc}, [&] {
+      plan_matmul(wa, wb, wc, {.beta = {1, 0}, .device = device}, {.budget = 19000}).run();
+    });
+}
+
+TEST(StreamingMatmul, PassesFailuresOfItsDevice) {
+  const Array a = random_on_host({90, 80}, DType::f64, 1),
+              b = random_on_host({80, 70}, DType::f64, 2);
+  const Watched wa = watched(a, {16, 16}), wb = watched(b, {16, 16}),
+                wc = fresh({90, 70}, DType::f64, {16, 16});
+  const auto run = [&] {
+    return run_checked(plan_matmul(wa, wb, wc, {.device = sim1}, {.budget = 60000}), 60000,
+                       {wa, wb, wc});
+  };
+  for (const i64 after : {0, 3, 17}) {
+    sim::fail_task_after(1, after);
+    EXPECT_THROW(run(), DeviceError);
+    sim::restore(1);
+    EXPECT_EQ(wa->under_way + wb->under_way + wc->under_way, 0);
+  }
+  run();
+  EXPECT_LT(relative(whole(*wc), tessera::matmul(a, b)), 1e-13);
+}
+
+// Of what is stored in files what lies between is counted as it is read.
+TEST(StreamingMatmul, ReadsFilesForADeviceAsItSays) {
+  const auto file = [](const std::string& name, const Array& x, const Shape& tile) {
+    std::filesystem::remove(path_of(name));
+    const StorePtr s =
+        store::create_store(path_of(name), store::TileGrid(x.shape(), tile, x.dtype()));
+    store::write_box(*s, s->grid().whole(), x);
+    return s;
+  };
+  const Array x = random_on_host({300, 260}, DType::f64, 1),
+              y = random_on_host({260, 310}, DType::f64, 2);
+  for (const std::string ending : {".tiles", ".npy"}) {
+    const StorePtr a = file("da" + ending, x, {50, 130}), b = file("db" + ending, y, {130, 50});
+    const Watched c = fresh({300, 310}, DType::f64, {64, 64});
+    StreamPlan plan = plan_matmul(a, b, c, {.device = sim0}, {.budget = 400000});
+    const i64 before = store::io_traffic().read;
+    plan.run();
+    const auto read = static_cast<double>(store::io_traffic().read - before);
+    EXPECT_NEAR(read, static_cast<double>(plan.figures().disk().read), 0.02 * read)
+        << plan.explain();
+    EXPECT_LT(relative(whole(*c), tessera::matmul(x, y)), 1e-13);
+  }
 }
 
 TEST(StreamingMatmul, TakesNothingAndRefusesWithASentence) {

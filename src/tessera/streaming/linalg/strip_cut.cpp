@@ -22,8 +22,7 @@ i64 equal_parts(i64 n, i64 most) {
   return (n + parts - 1) / parts;
 }
 
-std::vector<i64> strip_widths(i64 n, i64 tile) {
-  constexpr i64 enough = 1024;  // terms of a product: more do not make it faster
+std::vector<i64> strip_widths(i64 n, i64 tile, i64 enough) {
   n = std::max<i64>(n, 1);
   tile = std::clamp<i64>(tile, 1, n);
   std::vector<i64> out;

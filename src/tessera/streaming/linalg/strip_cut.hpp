@@ -19,8 +19,9 @@ struct Range {
 std::vector<Range> cut_at_multiples(i64 begin, i64 end, i64 by);
 // Parts of equal size, as few as with parts of at most `most`.
 i64 equal_parts(i64 n, i64 most);
-// Widths of strips along an axis of n elements that is stored in tiles.
-std::vector<i64> strip_widths(i64 n, i64 tile);
+// Widths of strips along an axis of n elements that is stored in tiles; products of more than
+// `enough` terms are no faster.
+std::vector<i64> strip_widths(i64 n, i64 tile, i64 enough = 1024);
 // What strips of a width cost for each number that is wanted: bytes that are read along, and
 // products that add few terms.
 double strip_cost(i64 width, i64 tile, i64 element);

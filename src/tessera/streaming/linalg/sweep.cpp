@@ -4,13 +4,18 @@
 #include <algorithm>
 
 #include "tessera/kernels/linalg/linalg_error.hpp"
+#include "tessera/streaming/linalg/device_blocks.hpp"
 
 namespace tessera::streaming {
 namespace {
 
 // x -= op(chunk) y, for rows x and y of a right side.
-void subtract_product(const Buffers& b, DType t, Turn turn, const Move& chunk,
+void subtract_product(const Buffers& b, const Sweep& sweep, const Move& chunk,
                       const RightSide& side, const Range& x, const Range& y) {
+  const DType t = sweep.dtype;
+  const Turn turn = sweep.turn;
+  if (sweep.device != cpu)
+    return subtract_there(b(rows_of_side(side, x, t)), b(chunk.view), b(rows_of_side(side, y, t)));
   const i64 width = side.columns.size(), row = width * size_of(t);
   auto* data = b.at<std::byte>(side.buffer);
   gemm(t, x.size(), width, y.size(), {-1, 0},
@@ -58,8 +63,8 @@ void Sweep::add(StreamPlan& plan, const std::vector<RightSide>& sides, Step befo
       Step step;
       step.reads.push_back(part);
       use_sides(step);
-      step.compute = [=, t = dtype, turned = turn](const Buffers& b) {
-        for (const RightSide& s : sides) subtract_product(b, t, turned, part, s, now, known);
+      step.compute = [=, me = *this](const Buffers& b) {
+        for (const RightSide& s : sides) subtract_product(b, me, part, s, now, known);
       };
       plan.add_step(std::move(step));
     }
@@ -68,6 +73,7 @@ void Sweep::add(StreamPlan& plan, const std::vector<RightSide>& sides, Step befo
     step.reads.push_back(square);
     use_sides(step);
     step.compute = [=, me = *this](const Buffers& b) {
+      if (me.device != cpu) return me.solve_there(b, sides, square, now);
       const auto* data = b.at<std::byte>(square.view.buffer);
       if (!me.unit) require_no_zero(me.who, me.dtype, data, now);
       for (const RightSide& s : sides) {
@@ -80,6 +86,19 @@ void Sweep::add(StreamPlan& plan, const std::vector<RightSide>& sides, Step befo
     if (now.begin == strips.back().begin) step.writes = writes;
     plan.add_step(std::move(step));
   }
+}
+
+void Sweep::solve_there(const Buffers& b, const std::vector<RightSide>& sides, const Move& square,
+                        const Range& rows) const {
+  for (const RightSide& s : sides) {
+    solve_left_there(b(square.view), lower, unit, b(rows_of_side(s, rows, dtype)));
+    if (after) after(b, s, rows);
+  }
+}
+
+BufferView rows_of_side(const RightSide& side, const Range& rows, DType dtype) {
+  const i64 width = side.columns.size();
+  return {side.buffer, Layout{{rows.size(), width}, {width, 1}, rows.begin * width}, dtype};
 }
 
 i64 columns_of_sides(const StorePtr& sides) {

@@ -3,6 +3,7 @@
 // Steps that solve with a stored triangle: right sides stay in memory with all of their rows, and
 // the triangle passes by once, a strip of unknowns after another, in chunks. Private to the
 // library; people call solve_triangular, cholesky_solve and solve.
+// On a device the triangle is not turned.
 //   Sweep{.store = 0, .dtype = t, .n = n, .strip = 512, .chunk = 512, .slots = slots}.add(plan, sides);
 
 #include "tessera/streaming/linalg/blocks.hpp"
@@ -17,10 +18,14 @@ struct RightSide {
   Move read, write;
 };
 
+// Some of its rows.
+BufferView rows_of_side(const RightSide& side, const Range& rows, DType dtype);
+
 inline constexpr i64 chunk_slots = 3;
 
 struct Sweep {
   std::string_view who;  // in errors: a string that stays
+  Device device = cpu;   // where the buffers are
   i64 store = 0;
   DType dtype = DType::f32;
   i64 n = 0, strip = 1, chunk = 1;  // unknowns, and columns of the triangle, at a time
@@ -38,6 +43,8 @@ struct Sweep {
  private:
   bool ascends() const { return lower == (turn == Turn::none); }
   Move chunk_of(const Range& rows, const Range& columns, i64 buffer) const;
+  void solve_there(const Buffers& b, const std::vector<RightSide>& sides, const Move& square,
+                   const Range& rows) const;
 };
 
 // A store of right sides (n) or (n, m).

@@ -43,7 +43,7 @@ std::optional<double> PassFigures::seconds(const CostModel& costs,
                                            const std::optional<DiskRate>& rate) const {
   double computing = 0;
   for (const Workload& w : work) {
-    const auto s = costs.seconds(cpu, w);
+    const auto s = costs.seconds(device, w);
     if (!s) return std::nullopt;
     computing += *s;
   }
@@ -68,8 +68,12 @@ std::string PassFigures::explain() const {
   text += cat("  in all: reads ", exact_bytes(wanted().read), ", writes ",
               exact_bytes(wanted().written), " in ", steps, steps == 1 ? " step\n" : " steps\n",
               "  holds ", exact_and_short_bytes(held));
+  if (device != cpu) text += cat(" on ", device);
   text += budget > 0 ? cat(" of a budget of ", bytes_text(budget), "\n")
                      : std::string(", no budget given\n");
+  if (device != cpu)
+    text += cat("  passes through ", exact_and_short_bytes(pinned), " of pinned host memory\n");
+  if (beside > 0) text += cat("  holds ", exact_and_short_bytes(beside), " of host memory\n");
   return text;
 }
 

@@ -34,7 +34,10 @@ struct TESSERA_API PassFigures {
   std::vector<std::string> notes;
   std::vector<Workload> work;  // what is computed meanwhile
   i64 steps = 0, transfers = 0;
-  i64 held = 0, budget = 0;  // of host memory; no budget: 0
+  Device device = cpu;         // where it is computed
+  i64 held = 0, budget = 0;    // of that device's memory; no budget: 0
+  i64 pinned = 0, beside = 0;  // of host memory: on the way to another device, and held beside it
+  i64 held_by_host() const { return device == cpu ? held : pinned + beside; }
 
   Moved wanted() const;  // of all stores
   Moved disk() const;    // of those on disk, with what is read along

@@ -3,7 +3,8 @@
 // What a call on stored arrays will do, found by making it without its work: while a Planning lives,
 // plans that this thread runs are noted instead, files of the backing folder are not made, and
 // numbers that would be computed are zeros. The plans are those that the same call runs. What it makes
-// cannot be read or written outside of it.
+// on disk cannot be read or written outside of it; numbers in memory that outlive it are not a number
+// from its end on (integers: all bits set; booleans stay false), what was computed from them is not.
 //   Planning p;   matmul(a, b);   p.passes();   p.disk_peak();
 
 #include <atomic>
@@ -37,6 +38,9 @@ class TESSERA_API Planning {
   void note_read(const std::vector<Part>& parts) { note("read", parts, {}); }
   void note_write(const Part& part) { note("write", {}, {part}); }
 
+  // These zeros as numbers that nobody has computed.
+  Array spoiled_later(const Array& zeros);
+
   // A new file that is not made: `description` stands for it, it reads as zeros.
   StorePtr store(std::string description, const store::TileGrid& grid);
   // The same beside any planning: for comparing plans of which one will run.
@@ -56,9 +60,12 @@ class TESSERA_API Planning {
   std::vector<PassFigures> passes_;
   std::vector<std::pair<std::shared_ptr<const void>, StorePtr>> formulas_;
   std::shared_ptr<Files> files_ = std::make_shared<Files>();
+  // Numbers that nobody has computed, as long as somebody holds them.
+  struct Numbers;
+  std::vector<std::shared_ptr<Numbers>> numbers_;
 };
 
-// Numbers that nobody has computed: zeros that take no memory.
+// Numbers that nobody has computed: zeros that take no memory, until the planning ends.
 TESSERA_API Array planned_numbers(const Shape& shape, DType dtype);
 
 // Elements of a box in memory, and back, as keys of users want them; within a Planning they are counted,

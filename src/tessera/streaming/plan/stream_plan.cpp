@@ -8,6 +8,7 @@
 
 #include "tessera/base/hash.hpp"
 #include "tessera/base/report/progress.hpp"
+#include "tessera/streaming/plan/device_carrier.hpp"
 #include "tessera/streaming/plan/planning.hpp"
 
 namespace tessera::streaming {
@@ -51,6 +52,11 @@ Array Buffers::operator()(const BufferView& view) const {
   return Array(block_.storage(), std::move(layout), view.dtype);
 }
 
+void StreamPlan::compute_on(Device device) {
+  figures_.device = device;
+  figures_.pinned = device == cpu ? 0 : DeviceCarrier::pinned_bytes();
+}
+
 i64 StreamPlan::add_store(std::string role, StorePtr store) {
   figures_.stores.push_back({std::move(role), store->describe(), store->on_disk(), {}, 0});
   stores_.push_back(std::move(store));
@@ -75,8 +81,18 @@ void StreamPlan::begin_phase() {
 void StreamPlan::count_read(const Move& m) {
   const std::size_t at = static_cast<std::size_t>(m.store);
   figures_.stores[at].wanted.read += m.box.size() * size_of(stores_[at]->grid().dtype());
-  figures_.stores[at].read += stores_[at]->bytes_to_read(m.box, m.view.layout);
+  i64& read = figures_.stores[at].read;
   ++figures_.transfers;
+  if (figures_.device == cpu || !stores_[at]->on_disk()) {
+    read += stores_[at]->bytes_to_read(m.box, m.view.layout);
+    return;
+  }
+  const store::TileGrid parts = DeviceCarrier::parts(m.box.shape, m.view.dtype);
+  for (i64 k = 0; k < parts.tiles(); ++k) {
+    Box part = parts.tile(k);
+    for (i64 d = 0; d < part.begin.size(); ++d) part.begin[d] += m.box.begin[d];
+    read += stores_[at]->bytes_to_read(part, Layout::contiguous(part.shape));
+  }
 }
 
 void StreamPlan::count_write(const Move& m) {
@@ -139,7 +155,7 @@ class StreamPlan::Run {
   Run(StreamPlan& plan, const Watch& watch)
       : plan_(plan),
         watch_(watch),
-        block_(Array::empty({plan.buffer_bytes_}, DType::u8)),
+        block_(Array::empty({plan.buffer_bytes_}, DType::u8, plan.figures_.device)),
         buffers_(block_, plan.offsets_),
         reads_(plan.steps_.size()),
         ahead_(watch.first) {}
@@ -152,10 +168,11 @@ class StreamPlan::Run {
   }
 
   Array operator()() {
-    for (const Move& m : plan_.preloads_) store_of(m).read(m.box, buffers_(m.view)).wait();
+    if (block_.device() != cpu) carrier_.emplace(block_.device());
+    for (const Move& m : plan_.preloads_) read(m).wait();
     if (watch_.first > 0 && watch_.first < plan_.steps())
       for (const Move& m : plan_.steps_[static_cast<std::size_t>(watch_.first)].restores)
-        store_of(m).read(m.box, buffers_(m.view)).wait();
+        read(m).wait();
     for (i64 now = watch_.first; now < plan_.steps(); ++now) {
       const Step& step = plan_.steps_[static_cast<std::size_t>(now)];
       look_around(now, step);
@@ -165,7 +182,7 @@ class StreamPlan::Run {
       mine = {};
       for (const i64 b : step.uses) wait_for_buffer(b);
       for (const Move& m : step.writes) wait_for_buffer(m.view.buffer);
-      if (step.compute) step.compute(buffers_);
+      if (step.compute) compute(step);
       for (const Move& m : step.writes) write(m);
     }
     while (!writes_.empty()) finish(0);
@@ -242,8 +259,7 @@ class StreamPlan::Run {
         if (ahead_ > now && is_being_written(moves[read_])) return;
         wait_for_buffer(moves[read_].view.buffer);
         wait_for_box(moves[read_].store, moves[read_].box);
-        reads_[at].push_back(
-            store_of(moves[read_]).read(moves[read_].box, buffers_(moves[read_].view)));
+        reads_[at].push_back(read(moves[read_]));
       }
     }
   }
@@ -253,9 +269,19 @@ class StreamPlan::Run {
         if (same(w.store, read.store) && overlap(w.box, read.box)) return true;
     return false;
   }
+  // Transfers use the buffers next.
+  void compute(const Step& step) const {
+    step.compute(buffers_);
+    if (carrier_) Stream::home(block_.device()).sync();
+  }
+  store::Transfer read(const Move& m) {
+    return carrier_ ? carrier_->read(store_of(m), m.box, buffers_(m.view))
+                    : store_of(m).read(m.box, buffers_(m.view));
+  }
   void write(const Move& m) {
     wait_for_box(m.store, m.box);
-    writes_.push_back({&m, store_of(m).write(m.box, buffers_(m.view))});
+    writes_.push_back({&m, carrier_ ? carrier_->write(store_of(m), m.box, buffers_(m.view))
+                                    : store_of(m).write(m.box, buffers_(m.view))});
   }
   store::TileStore& store_of(const Move& m) const {
     return *plan_.stores_[static_cast<std::size_t>(m.store)];
@@ -265,6 +291,7 @@ class StreamPlan::Run {
   const Watch& watch_;
   Array block_;
   Buffers buffers_;
+  std::optional<DeviceCarrier> carrier_;  // where the block is on a device
   std::vector<std::vector<store::Transfer>> reads_;
   std::vector<Pending> writes_;
   i64 ahead_ = 0;         // the step whose reads come next

@@ -4,7 +4,8 @@
 // boxes are written. All buffers are parts of one block that a run takes once, within the budget.
 // While a step computes, the reads of the steps behind it are under way as far as their buffers are
 // free, and so are the writes of those before it; a read waits for earlier writes of the same
-// elements, in the plan's order. Nothing here knows what is computed.
+// elements, in the plan's order. Nothing here knows what is computed. Buffers may lie on a device,
+// where the steps compute: then boxes pass through pinned host memory on their way.
 //   StreamPlan p = plan_copy(from, to, {.budget = 1 << 20});   p.explain();   p.run();
 
 #include <algorithm>
@@ -26,7 +27,7 @@ using store::Box;
 using StorePtr = std::shared_ptr<store::TileStore>;
 
 struct Options {
-  i64 budget = 0;  // bytes of host memory that a run may hold; 0: as many as help
+  i64 budget = 0;  // bytes that a run may hold where it computes; 0: as many as help
 };
 
 // A part of a buffer as an array: the layout's offset counts elements from the buffer's start.
@@ -122,7 +123,9 @@ class TESSERA_API StreamPlan {
     figures_.budget = options.budget;
   }
 
-  // For those who make plans.
+  // For those who make plans. Before anything is added: the device of the buffers, which are dense,
+  // and of computations, which may only enqueue on its home stream.
+  void compute_on(Device device);
   i64 add_store(std::string role, StorePtr store);
   i64 add_buffer(i64 bytes);
   // Buffers that are added from here on lie where those before do: the step that is added next
@@ -134,8 +137,12 @@ class TESSERA_API StreamPlan {
   // What a step moves whose computation reads and writes by itself, because what it finds decides
   // where. It names the buffers of earlier writes as used: they have ended before it.
   void add_traffic(i64 store, i64 read, i64 written);
-  // Bytes beside the buffers that a run takes: results and work spaces.
+  // Bytes beside the buffers that a run takes there: results and work spaces.
   void add_held(i64 bytes) { figures_.held += bytes; }
+  // Of host memory, wherever it computes.
+  void add_held_by_host(i64 bytes) {
+    (figures_.device == cpu ? figures_.held : figures_.beside) += bytes;
+  }
   void add_note(std::string note) { figures_.notes.push_back(std::move(note)); }
   // What all steps compute, for forecasts.
   void add_work(const Workload& work) { figures_.work.push_back(work); }

@@ -10,6 +10,7 @@
 #include "tessera/base/hash.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/memory.hpp"
+#include "tessera/device/registry.hpp"
 #include "tessera/store/tiles/open_store.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
 #include "tessera/streaming/plan/planning.hpp"
@@ -24,7 +25,9 @@ i64 within_budget() {
   return host.budget > 0 ? host.budget - host.in_use : std::numeric_limits<i64>::max();
 }
 // What an operation could hold at most.
-i64 stream_limit() { return std::min(within_budget(), host_memory_available()); }
+i64 stream_limit(Device device) {
+  return device == cpu ? std::min(within_budget(), host_memory_available()) : stream_budget(device);
+}
 
 // The numbers in the order of their indices, however they are cut into tiles.
 std::uint64_t hash_of_numbers(store::TileStore& store) {
@@ -104,6 +107,15 @@ i64 stream_budget() {
   return std::max<i64>(std::min(within_budget(), share), 1);
 }
 
+i64 stream_budget(Device device) {
+  if (device == cpu) return stream_budget();
+  const MemoryStats held = memory_stats(device);
+  const i64 free =
+      compute_device(device).info(device.index).memory_free + held.reserved - held.in_use;
+  const i64 left = held.budget > 0 ? held.budget - held.in_use : free / 10 * 9;
+  return std::max<i64>(std::min(left, free), 1);
+}
+
 store::TileGrid grid_for(const Shape& shape, DType dtype) {
   return store::TileGrid::square(shape, dtype, tile_bytes_for(stream_budget()));
 }
@@ -129,8 +141,9 @@ StorePtr backed_scratch(std::string_view, const Shape& shape, DType dtype,
                       store::Space::now);
 }
 
-i64 result_budget(const std::string& path) {
-  return path.empty() ? stream_budget() : std::max<i64>(stream_budget() / 8 * 7, 1);
+i64 result_budget(const std::string& path, Device device) {
+  const i64 all = stream_budget(device);
+  return path.empty() ? all : std::max<i64>(all / 8 * 7, 1);
 }
 
 namespace {
@@ -161,13 +174,14 @@ StorePtr planned_job(Planning& planning, const std::string& path, const store::T
 
 StorePtr result_store(const ResultSpec& what, const PlanInto& plan) {
   const store::TileGrid grid = what.grid.value_or(grid_for(what.shape, what.dtype));
-  const i64 budget = result_budget(what.path);
+  const i64 budget = result_budget(what.path, what.device);
   if (!what.path.empty()) {
     store::require_result_name(what.path);
     if (Planning* planning = Planning::now())
       return planned_job(*planning, what.path, grid, budget, plan);
-    const Job job{what.path,    what.facts(), budget,    std::max(stream_limit(), budget),
-                  what.scratch, what.half,    what.about};
+    const Job job{
+        what.path,    what.facts(), budget,    std::max(stream_limit(what.device), budget),
+        what.scratch, what.half,    what.about};
     return run_job(job, grid, plan);
   }
   const StorePtr out = what.half ? half_backed_store(grid) : backed_store(grid, store::Space::now);

@@ -40,10 +40,11 @@ struct ResultSpec {
   std::optional<store::TileGrid> grid = {};  // otherwise grid_for(shape, dtype)
   bool half = false;                         // see half_backed_store
   std::string about = {};                    // see Job
+  Device device = cpu;                       // where it is computed
 };
 // With so many bytes a result is computed: of a job a part stays free, since another run may find a
 // little less.
-i64 result_budget(const std::string& path);
+i64 result_budget(const std::string& path, Device device = cpu);
 StorePtr result_store(const ResultSpec& what, const PlanInto& plan);
 
 }  // namespace tessera::streaming

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "tessera/compute/context.hpp"
 #include "tessera/store/tiles/open_store.hpp"
 #include "tessera/streaming/passes/sort.hpp"
 #include "tessera/streaming/plan/planning.hpp"
@@ -59,9 +60,23 @@ StorePtr saved(const Expression& formula, const std::string& path) {
                       });
 }
 
-StoredArray as_factor(const StoredArray& a, DType dtype) {
-  return StoredArray(StoredArray(a.expression().as(dtype)).store());
+StorePtr as_factor(const StoredArray& a, DType dtype) {
+  return StoredArray(a.expression().as(dtype)).store();
 }
+
+struct Factors {
+  DType dtype;  // of the product
+  Device device;
+  StorePtr left, right;
+
+  Factors(const StoredArray& a, const StoredArray& b, std::optional<Device> where)
+      : dtype(promote(a.dtype(), b.dtype())),
+        device(where ? *where : context().forced().value_or(cpu)) {
+    require_matrices(a, b);
+    left = as_factor(a, sums_of_product(dtype));
+    right = as_factor(b, sums_of_product(dtype));
+  }
+};
 
 }  // namespace
 
@@ -98,6 +113,11 @@ StoredArray StoredArray::zeros(const Shape& shape, DType dtype) {
 
 StoredArray StoredArray::open(const std::string& path, bool writable, const std::string& dataset) {
   return StoredArray(store::open_store(path, writable, dataset));
+}
+
+StoredArray StoredArray::in_place(const Array& array) {
+  const store::TileGrid grid = store::TileGrid::square(array.shape(), array.dtype());
+  return StoredArray(store::memory_store(array, grid.tile_shape()));
 }
 
 StoredArray StoredArray::from(const Array& array, const std::string& path) {
@@ -211,21 +231,32 @@ StoredArray operator/(const StoredArray& a, const StoredArray& b) {
   return StoredArray(a.expression() / b.expression());
 }
 
-StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string& path) {
-  require_matrices(a, b);
-  const DType dtype = promote(a.dtype(), b.dtype()), sums = sums_of_product(dtype);
-  const StorePtr left = as_factor(a, sums).store(), right = as_factor(b, sums).store();
+StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string& path,
+                   std::optional<Device> device) {
+  const Factors f(a, b, device);
   const auto facts = [&] {
-    return JobFacts{{"operation", cat("matmul in ", name(dtype))},
-                    {"A", left->version()},
-                    {"B", right->version()}};
+    return JobFacts{{"operation", cat("matmul in ", name(f.dtype))},
+                    {"A", f.left->version()},
+                    {"B", f.right->version()}};
   };
   const Shape shape{a.shape()[0], b.shape()[1]};
-  return StoredArray(
-      result_store({path, facts, shape, dtype},
-                   [&](const StorePtr& out, const Options& options, const MakeScratch&) {
-                     return plan_matmul(left, right, out, {}, options);
-                   }));
+  return StoredArray(result_store(
+      {.path = path, .facts = facts, .shape = shape, .dtype = f.dtype, .device = f.device},
+      [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+        return plan_matmul(f.left, f.right, out, {.device = f.device}, options);
+      }));
+}
+
+void matmul_into(const StoredArray& out, const StoredArray& a, const StoredArray& b,
+                 std::optional<Device> device) {
+  const DType dtype = promote(a.dtype(), b.dtype());
+  require<ArgumentError>(!out.is_formula(), "matmul: the output is a formula");
+  require<DTypeError>(out.dtype() == dtype, "matmul: the product is ", name(dtype), ", the output ",
+                      name(out.dtype()));
+  const Factors f(a, b, device);
+  plan_matmul(f.left, f.right, out.store(), {.device = f.device},
+              {.budget = stream_budget(f.device)})
+      .run();
 }
 
 StoredArray sort(const StoredArray& x, i64 axis, const std::string& path) {

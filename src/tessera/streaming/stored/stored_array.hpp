@@ -23,6 +23,8 @@ namespace tessera::streaming {
 // Bytes of host memory that an operation may hold: what the budget of the cpu leaves
 // (set_memory_budget), half of what the machine has to give where there is none.
 TESSERA_API i64 stream_budget();
+// The same of any device's memory: what its budget leaves, most of what is free where there is none.
+TESSERA_API i64 stream_budget(Device device);
 
 class TESSERA_API StoredArray {
  public:
@@ -39,6 +41,8 @@ class TESSERA_API StoredArray {
   // and written in place. IoError for anything else.
   static StoredArray open(const std::string& path, bool writable = false,
                           const std::string& dataset = "");
+  // An array of the host where it lies, as an operand or to be written to: nothing is copied.
+  static StoredArray in_place(const Array& array);
   // The numbers of an array in a file, as create() makes it.
   static StoredArray from(const Array& array, const std::string& path = "");
 
@@ -84,9 +88,14 @@ TESSERA_API StoredArray operator-(const StoredArray& a, const StoredArray& b);
 TESSERA_API StoredArray operator*(const StoredArray& a, const StoredArray& b);
 TESSERA_API StoredArray operator/(const StoredArray& a, const StoredArray& b);
 
-// The product of two matrices, in a file of the backing folder, or as a job at `path`.
+// The product of two matrices, in a file of the backing folder, or as a job at `path`. Blocks are
+// multiplied on `device`, within its budget; where none is given on the one that is forced
+// (compute/context.hpp), else by the host.
 TESSERA_API StoredArray matmul(const StoredArray& a, const StoredArray& b,
-                               const std::string& path = "");
+                               const std::string& path = "", std::optional<Device> device = {});
+// Into an array that is there, of the product's shape and dtype; it is none of the operands.
+TESSERA_API void matmul_into(const StoredArray& out, const StoredArray& a, const StoredArray& b,
+                             std::optional<Device> device = {});
 
 // Sorted along an axis, in the order of arrays (stable, NaN last), in a file of the backing folder,
 // or as a job at `path`; along other axes than the last one the job is the copy that comes last.

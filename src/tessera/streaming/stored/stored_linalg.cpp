@@ -2,6 +2,7 @@
 #include "tessera/streaming/stored/stored_linalg.hpp"
 
 #include "tessera/compute/calibrate.hpp"
+#include "tessera/compute/context.hpp"
 #include "tessera/streaming/linalg/cholesky.hpp"
 #include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
@@ -33,8 +34,8 @@ StorePtr factors_of(const StorePtr& a, const MakeScratch& make) {
   return make("factors", a->grid().shape(), a->grid().dtype());
 }
 // Exchanges are kept where a run may have to begin behind them.
-StorePtr exchanges_of(const StorePtr& a, const MakeScratch& make, const std::string& path) {
-  return path.empty() ? nullptr : make("exchanges", {a->grid().shape()[0]}, DType::i32);
+StorePtr exchanges_of(const StorePtr& a, const MakeScratch& make, bool is_job) {
+  return is_job ? make("exchanges", {a->grid().shape()[0]}, DType::i32) : nullptr;
 }
 
 using PlanWithFactors = std::function<StreamPlan(const StorePtr& factors, const Options& options)>;
@@ -55,9 +56,11 @@ bool is_quicker(const StreamPlan& a, const StreamPlan& b) {
 // The factors of a job are in a file, to go on from. Others may stay in host memory: then they are
 // neither written nor read, and what they take of the budget the panels do not have.
 StreamPlan with_factors(const StorePtr& a, const Options& options, const MakeScratch& make,
-                        bool is_job, const PlanWithFactors& plan) {
+                        bool is_job, Device device, const PlanWithFactors& plan) {
   const store::TileGrid& grid = a->grid();
-  const i64 bytes = StreamPlan::rounded(grid.bytes()), left = options.budget - bytes;
+  const i64 bytes = StreamPlan::rounded(grid.bytes());
+  const i64 of_host = (device == cpu ? options.budget : stream_budget()) - bytes;
+  const i64 left = device == cpu || of_host <= 0 ? of_host : options.budget;
   std::optional<StreamPlan> in_host;
   if (!is_job && grid.bytes() > 0 && left > 0) try {
       // Numbers that take no memory: they stand for those that a plan will have.
@@ -80,11 +83,62 @@ StreamPlan with_factors(const StorePtr& a, const Options& options, const MakeScr
     const Array room = Array::empty(grid.shape(), grid.dtype());
     in_host = plan(store::memory_store(room, grid.shape()), {.budget = left});
   }
-  in_host->add_held(bytes);
+  in_host->add_held_by_host(bytes);
   in_host->add_note(cat("from host memory: the factors take ", bytes_text(bytes),
                         " of it, and no part of the disk"));
   return *std::move(in_host);
 }
+
+// A system with its right sides, or an inverse without.
+struct System {
+  std::string_view who;
+  DType dtype;
+  Device device;
+  StorePtr matrix, right;
+
+  System(std::string_view name, const StoredArray& a, const StoredArray* b,
+         std::optional<Device> where)
+      : who(name), device(where ? *where : context().forced().value_or(cpu)) {
+    if (!b) require_matrix(who, a);
+    dtype = b ? dtype_of_system(who, a, *b) : linalg::working_dtype(a.dtype());
+    matrix = stored_as(a, dtype);
+    if (b) right = stored_as(*b, dtype);
+  }
+
+  ResultSpec result(const Shape& shape, const std::string& path) const {
+    const auto facts = [me = *this] {
+      JobFacts all{{"operation", std::string(me.who)}, {"A", me.matrix->version()}};
+      if (me.right) all.emplace_back("B", me.right->version());
+      return all;
+    };
+    return {.path = path,
+            .facts = facts,
+            .shape = shape,
+            .dtype = dtype,
+            .scratch = lu_scratch,
+            .device = device};
+  }
+  PlanInto plan(bool is_job) const {
+    return [me = *this, is_job](const StorePtr& out, const Options& options,
+                                const MakeScratch& scratch) {
+      const StorePtr exchanges = exchanges_of(me.matrix, scratch, is_job);
+      return with_factors(
+          me.matrix, options, scratch, is_job, me.device,
+          [&](const StorePtr& factors, const Options& o) {
+            return me.right ? plan_solve(me.matrix, me.right, out, factors, o, exchanges, me.device)
+                            : plan_inverse(me.matrix, out, factors, o, exchanges, me.device);
+          });
+    };
+  }
+  void into(const StoredArray& out) const {
+    require<ArgumentError>(!out.is_formula(), who, ": the output is a formula");
+    require<DTypeError>(out.dtype() == dtype, who, ": the result is ", name(dtype), ", the output ",
+                        name(out.dtype()));
+    require<ArgumentError>(out.store() != matrix && out.store() != right, who,
+                           ": the output is one of the operands");
+    plan(false)(out.store(), {.budget = stream_budget(device)}, backed_scratch).run();
+  }
+};
 
 }  // namespace
 
@@ -102,37 +156,24 @@ StoredArray cholesky(const StoredArray& a, bool upper, const std::string& path) 
                    }));
 }
 
-StoredArray solve(const StoredArray& a, const StoredArray& b, const std::string& path) {
-  const DType t = dtype_of_system("solve", a, b);
-  const StorePtr matrix = stored_as(a, t), right = stored_as(b, t);
-  const auto facts = [&] {
-    return JobFacts{{"operation", "solve"}, {"A", matrix->version()}, {"B", right->version()}};
-  };
-  return StoredArray(result_store(
-      {path, facts, b.shape(), t, lu_scratch},
-      [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
-        const StorePtr exchanges = exchanges_of(matrix, scratch, path);
-        return with_factors(matrix, options, scratch, !path.empty(),
-                            [&](const StorePtr& factors, const Options& o) {
-                              return plan_solve(matrix, right, out, factors, o, exchanges);
-                            });
-      }));
+StoredArray solve(const StoredArray& a, const StoredArray& b, const std::string& path,
+                  std::optional<Device> device) {
+  const System system("solve", a, &b, device);
+  return StoredArray(result_store(system.result(b.shape(), path), system.plan(!path.empty())));
 }
 
-StoredArray inverse(const StoredArray& a, const std::string& path) {
-  require_matrix("inverse", a);
-  const DType t = linalg::working_dtype(a.dtype());
-  const StorePtr from = stored_as(a, t);
-  const auto facts = [&] { return JobFacts{{"operation", "inverse"}, {"A", from->version()}}; };
-  return StoredArray(
-      result_store({path, facts, a.shape(), t, lu_scratch},
-                   [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
-                     const StorePtr exchanges = exchanges_of(from, scratch, path);
-                     return with_factors(from, options, scratch, !path.empty(),
-                                         [&](const StorePtr& factors, const Options& o) {
-                                           return plan_inverse(from, out, factors, o, exchanges);
-                                         });
-                   }));
+StoredArray inverse(const StoredArray& a, const std::string& path, std::optional<Device> device) {
+  const System system("inverse", a, nullptr, device);
+  return StoredArray(result_store(system.result(a.shape(), path), system.plan(!path.empty())));
+}
+
+void solve_into(const StoredArray& out, const StoredArray& a, const StoredArray& b,
+                std::optional<Device> device) {
+  System("solve", a, &b, device).into(out);
+}
+
+void inverse_into(const StoredArray& out, const StoredArray& a, std::optional<Device> device) {
+  System("inverse", a, nullptr, device).into(out);
 }
 
 StoredArray solve_triangular(const StoredArray& a, const StoredArray& b,

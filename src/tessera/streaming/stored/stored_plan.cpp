@@ -46,7 +46,14 @@ Moved StoredPlan::host() const {
 
 i64 StoredPlan::host_peak() const {
   i64 most = 0;
-  for (const PassFigures& p : passes_) most = std::max(most, p.held);
+  for (const PassFigures& p : passes_) most = std::max(most, p.held_by_host());
+  return most;
+}
+
+i64 StoredPlan::device_peak() const {
+  i64 most = 0;
+  for (const PassFigures& p : passes_)
+    if (p.device != cpu) most = std::max(most, p.held);
   return most;
 }
 
@@ -73,6 +80,7 @@ std::string StoredPlan::explain() const {
               "; new files of ", exact_and_short_bytes(disk_peak_), "\n");
   text += cat("host: reads ", exact_bytes(in_host.read), ", writes ", exact_bytes(in_host.written),
               "; holds ", exact_and_short_bytes(host_peak()), "\n");
+  if (device_peak() > 0) text += cat("device: holds ", exact_and_short_bytes(device_peak()), "\n");
   text += cat(passes_.size(), passes_.size() == 1 ? " pass of " : " passes of ", steps(),
               steps() == 1 ? " step" : " steps");
   if (const auto s = seconds()) text += fmt::format(", about {:.3g} s", *s);

@@ -20,6 +20,7 @@ class TESSERA_API StoredPlan {
   Moved disk() const;
   Moved host() const;
   i64 host_peak() const;                        // of the pass that holds most
+  i64 device_peak() const;                      // the same of other devices, that hold buffers
   i64 disk_peak() const { return disk_peak_; }  // of new files
   // By the costs of this machine, which are measured when they are first asked for.
   std::optional<double> seconds() const;

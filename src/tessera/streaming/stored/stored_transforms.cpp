@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/streaming/stored/stored_transforms.hpp"
 
+#include <algorithm>
+#include <filesystem>
+
+#include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
 #include "tessera/streaming/transforms/transform_plan.hpp"
 
@@ -11,6 +15,26 @@ std::string text_of(const TransformSpec& what) {
   std::string text = cat(name(what.direction), " scaled by ", what.scale);
   for (const AxisTransform& s : what.stages) text += cat(", axis ", s.axis, " of ", s.points);
   return text;
+}
+
+// Before anything is planned, which takes the longer the more tiles there are.
+void require_room(const TransformSpec& what, const std::string& path) {
+  if (Planning::now()) return;
+  namespace fs = std::filesystem;
+  const i64 bytes = count_of(what.out) * size_of(what.result);
+  std::error_code unknown;
+  const fs::path folder =
+      path.empty() ? fs::path(store::backing_dir()) : fs::absolute(path).parent_path();
+  // What a job has written already is its own.
+  const std::uintmax_t all = fs::space(folder, unknown).capacity;
+  const i64 most = path.empty()
+                       ? store::disk_left()
+                       : static_cast<i64>(std::min<std::uintmax_t>(all, 0x7fffffffffffffff));
+  if (!path.empty() && unknown) return;
+  require<IoError>(bytes <= most, name(what.direction), ": an array of shape ", what.out, " of ",
+                   name(what.result), " takes ", exact_bytes(bytes), "; the disk of '",
+                   folder.string(), "' has ", exact_bytes(most),
+                   path.empty() ? " left" : " in all");
 }
 
 store::TileGrid grid_of_result(const TransformSpec& what, const store::TileStore& source,
@@ -26,6 +50,7 @@ store::TileGrid grid_of_result(const TransformSpec& what, const store::TileStore
 StoredArray transform(const StoredArray& x, const Direction& direction, const Shape& axes,
                       Norm norm, const std::optional<Shape>& n, const std::string& path) {
   const TransformSpec what = transform_spec(direction, x.shape(), x.dtype(), axes, norm, n);
+  require_room(what, path);
   const StorePtr from = x.store();
   const auto facts = [&] {
     return JobFacts{{"operation", text_of(what)}, {"source", from->version()}};
