@@ -44,7 +44,14 @@ std::vector<std::complex<double>> load_numbers(const Array& host) {
 }
 
 Basis::Basis(Engine& e, const std::string& name, i64 rows, const VectorSpace& side, DType dtype)
-    : e_(e), name_(name), rows_(rows), side_(side), all_(e.keep(name, side.stacked(rows), dtype)) {
+    : e_(e), name_(name), rows_(rows), dtype_(dtype), side_(side) {
+  result_.coefficients.reserve(static_cast<std::size_t>(rows));
+  if (side.stored()) {
+    stored_ = std::make_shared<const StoredRows>(e, name, rows, side, dtype);
+    views_ = stored_->rows();
+    return;
+  }
+  all_ = e.keep(name, side.stacked(rows), dtype);
   h_ = e.work(cat(name, " coefficients"), Shape{2, rows, 1}, dtype);
   host_h_ = vec::zeros({2, rows, 1}, dtype, cpu);
   for (i64 j = 0; j < rows; ++j) {
@@ -55,7 +62,6 @@ Basis::Basis(Engine& e, const std::string& name, i64 rows, const VectorSpace& si
   before_ = e.scalars.cell("basis before");
   after_ = e.scalars.cell("basis after");
   scale_ = e.scalars.cell("basis scale");
-  result_.coefficients.reserve(static_cast<std::size_t>(rows));
 }
 
 vec::Vector Basis::some_rows(i64 first, i64 count) const {
@@ -120,7 +126,20 @@ Run& Basis::record(i64 j, i64 first, bool twice) {
   });
 }
 
+// Plans of an engine are made once for each name, so what they find has one home.
+const Basis::Result& Basis::orthonormalise_on_disk(i64 j) {
+  e_.run(e_.plan(cat(name_, " row ", j), [&](Recorder& r) { stored_->record(r, j); }));
+  e_.scalars.fetch();  // waits
+  const StoredRows::Found& found = stored_->found();
+  result_.coefficients = found.coefficients;
+  result_.before = std::sqrt(found.before2);
+  result_.length = std::sqrt(found.after2);
+  result_.dependent = !(result_.length > 10 * epsilon_of(dtype()) * result_.before);
+  return result_;
+}
+
 const Basis::Result& Basis::orthonormalise(i64 j, i64 first, bool twice) {
+  if (stored_) return orthonormalise_on_disk(j);
   auto it = std::find_if(recorded_.begin(), recorded_.end(), [&](const Recorded& k) {
     return k.j == j && k.first == first && k.twice == twice;
   });
@@ -215,6 +234,7 @@ void Basis::restart(i64 k, i64 m, const std::vector<Number>& factors) {
 Array Basis::weights() const { return e_.work(cat(name_, " weights"), Shape{1, rows_}, dtype()); }
 
 void Basis::record_combination(Recorder& r, const Array& y, const vec::Vector& to) const {
+  if (stored_) return stored_->record_combination(r, y, to);
   for (std::size_t p = 0; p < side_.count(); ++p) {
     const View rows = block(r, p, 0, rows_);
     View out = r.constant(to.pieces[p]);

@@ -4,7 +4,8 @@
 // what Krylov methods with long recurrences keep. A vector is made orthogonal to those before it by
 // two passes of classical Gram-Schmidt (as accurate as the modified one with reorthogonalisation,
 // in four matrix products), recorded once for each row. Of a basis in pieces only the coefficients
-// travel.
+// travel. On disk each row is a vector of its own (stored_basis.cpp); there rows are made orthogonal
+// to all before them, and combined.
 //   Basis v(e, "V", 30, A.in, dtype);   v.row(3) ← something;   v.orthonormalise(3);
 
 #include <complex>
@@ -14,6 +15,32 @@
 
 namespace tessera {
 
+// The rows of a basis that are on disk: a part of all of them is in memory at a time.
+class StoredRows {
+ public:
+  using Number = std::complex<double>;
+  // What the last run of record() found: <row i, given vector>, and the squares of its length
+  // before and after.
+  struct Found {
+    std::vector<Number> coefficients;
+    double before2 = 0, after2 = 0;
+  };
+
+  // Kept by the engine: in checkpoints there is a file for each row.
+  StoredRows(Engine& e, const std::string& name, i64 rows, const VectorSpace& side, DType dtype);
+  const std::vector<vec::Vector>& rows() const { return rows_; }
+  // Row j, orthogonal to rows [0, j) and of length one: four passes, as Basis::orthonormalise.
+  void record(Recorder& r, i64 j) const;
+  const Found& found() const { return *found_; }
+  // y (one number a row) times all rows; only rows with a number other than 0 are read.
+  void record_combination(Recorder& r, const Array& y, const vec::Vector& to) const;
+
+ private:
+  StoredSolve& solve() const { return *rows_.front().stored->solve; }
+  std::vector<vec::Vector> rows_;
+  std::shared_ptr<Found> found_ = std::make_shared<Found>();
+};
+
 class Basis {
  public:
   using Number = std::complex<double>;
@@ -22,7 +49,7 @@ class Basis {
   i64 rows() const { return rows_; }
   const vec::Vector& row(i64 j) const { return views_[static_cast<std::size_t>(j)]; }
   vec::Vector some_rows(i64 first, i64 count) const;  // one above the other
-  DType dtype() const { return all_.dtype(); }
+  DType dtype() const { return dtype_; }
 
   struct Result {
     std::vector<Number> coefficients;  // <row i, given vector> for i < j; zero before `first`
@@ -54,6 +81,7 @@ class Basis {
   View image(Recorder& r, const Array& f, std::size_t p, i64 k, i64 m) const;
   Run& record(i64 j, i64 first, bool twice);
   void record_coefficients(Recorder& r, i64 j, i64 first, const View& h) const;
+  const Result& orthonormalise_on_disk(i64 j);
   struct Restart {
     i64 k, m;
     Array host, factors;  // the numbers as they are given, and where the plan reads them
@@ -64,7 +92,9 @@ class Basis {
   Engine& e_;
   std::string name_;
   i64 rows_;
+  DType dtype_;
   VectorSpace side_;
+  std::shared_ptr<const StoredRows> stored_;  // null: in memory
   vec::Vector all_;
   Array h_, host_h_;  // two rows of coefficients
   std::vector<vec::Vector> views_;

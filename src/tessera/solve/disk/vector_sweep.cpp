@@ -148,7 +148,8 @@ void element(SweepKind kind, const T* a, T f, const T* b, T* y, i64 n) {
     case SweepKind::subtract: return each([&](i64 i) { return a[i] - b[i]; });
     case SweepKind::multiply_add: return each([&](i64 i) { return a[i] * f + b[i]; });
     case SweepKind::select: return each([&](i64 i) { return f != T{0} ? a[i] : b[i]; });
-    case SweepKind::dot: return;
+    case SweepKind::dot:
+    case SweepKind::norm2: return;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "tessera/kernels/sweep/sweep.hpp"
 #include "tessera/streaming/stored/stored_array.hpp"
 
 namespace tessera {
@@ -44,9 +45,7 @@ streaming::StreamPlan plan_sweep(std::string title, const std::vector<SweptVecto
                                  const SweepWork& work, i64 budget, const Axes& uncut = {},
                                  const std::optional<store::Box>& part = {});
 
-// y = a, y = f, y = f a, y = a + b, y = a - b, y = a f + b, y = f ? a : b, and Re <a, b> to a cell.
-enum class SweepKind : std::uint8_t { copy, fill, scale, add, subtract, multiply_add, select, dot };
-
+// The steps are those of a SweepSpec (kernels/sweep); a sum is Re <a, b>, also that of a norm.
 class SweepProgram {
  public:
   // A number, or a cell where the program finds it when it runs.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Conjugate gradients for A x = b with A Hermitian positive (semi)definite, for example A.N(). An
-// iteration is one plan: A, the preconditioner, five sweeps and two small programs of scalars that
-// stay on the device. Stops at the residual (by recurrence), at maxiter, or at a direction without
-// positive curvature (breakdown), where x stays what it was.
+// iteration is one plan: A, the preconditioner, and three passes over the vectors with two small
+// programs of scalars that stay on the device. Stops at the residual (by recurrence), at maxiter, or
+// at a direction without positive curvature (breakdown), where x stays what it was.
 //   SolveResult r = cg(A.N(), A.H()(y), {.maxiter = 30, .progress = true});
 
 #include <optional>

@@ -65,8 +65,8 @@ struct Gmres {
   }
 
   void record() {
-    apply = &e.plan_of("apply", A, b.dtype(), b.dtype());
-    if (M) apply_preconditioner = &e.plan_of("precondition", *M, b.dtype(), b.dtype());
+    if (!A.in.stored()) apply = &e.plan_of("apply", A, b.dtype(), b.dtype());
+    if (M && apply) apply_preconditioner = &e.plan_of("precondition", *M, b.dtype(), b.dtype());
     begin_cycle = &e.plan("begin", [&](Recorder& rec) {
       A.record(rec, x, t);
       vec::subtract(rec, b, t, V.row(0));
@@ -85,6 +85,19 @@ struct Gmres {
         vec::add(rec, x, z, x);
       }
     });
+  }
+
+  // Row j + 1 = A M row j. Over vectors on disk a plan is recorded for each row.
+  void apply_to(i64 j) {
+    const vec::Vector &from = V.row(j), &to = V.row(j + 1);
+    if (apply) {
+      if (M) e.run(*apply_preconditioner, from, t);
+      return e.run(*apply, M ? t : from, to);
+    }
+    e.run(e.plan(cat("apply to row ", j), [&](Recorder& rec) {
+      if (M) M->record(rec, from, t);
+      A.record(rec, M ? t : from, to);
+    }));
   }
 
   // The residual of x is the first vector of the basis; returns its length.
@@ -153,8 +166,7 @@ struct Gmres {
       start_cycle();
     }
     const auto j = static_cast<i64>(columns());
-    if (M) e.run(*apply_preconditioner, V.row(j), t);
-    e.run(*apply, M ? t : V.row(j), V.row(j + 1));
+    apply_to(j);
     const Basis::Result& h = V.orthonormalise(j + 1);
     if (!std::isfinite(h.length))  // the column is left out of x
       return e.report(std::numeric_limits<double>::quiet_NaN(), numbers_not_finite);

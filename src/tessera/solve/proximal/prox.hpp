@@ -20,6 +20,19 @@ namespace vec {
 struct Vector;
 }
 
+// What a map does to a vector on disk, in one pass: numbers that belong together are whole blocks.
+struct ProxPass {
+  Shape begin, shape;  // the numbers of the vector that it goes over
+  // Numbers of a block along each axis, 0 for all of them; and where the first block begins, cyclically.
+  Shape blocks, shift;
+  enum class Target : std::uint8_t { vector, kept, nothing };
+  Target target = Target::vector;  // what is written: v itself, or a vector beside it
+  bool reads_kept = false;         // that an earlier pass of the same map has written
+  // Of a box of whole blocks, which begins at `begin` of the grid of blocks, and of the same part of
+  // what was kept: what is written there.
+  std::function<Array(const Array& v, const Array& kept, const Shape& begin)> map;
+};
+
 struct Prox {
   std::string name;
   // y = prox(x, t) as steps over vectors that lie as `side` says; y may be x.
@@ -31,6 +44,10 @@ struct Prox {
   // The same for a map that is another one in each iteration of a solver, which are counted from 0:
   // by their number, so that a solve on other devices, or one that goes on, does what it would do.
   std::function<Array(const Array& v, double t, i64 iteration)> numbered{};
+  // The same in passes over a vector on disk of this shape and dtype, which give `map` at most `room`
+  // bytes at a time; what is wrong with such a vector is raised here.
+  std::function<std::vector<ProxPass>(const Shape&, DType, double t, i64 iteration, i64 room)>
+      passes{};
   // Two with steps and one name do the same: plans that have them are kept for the next solve.
   bool told_by_name = false;
   // What a number of the result follows from: the same number of v; those of its group, which lies

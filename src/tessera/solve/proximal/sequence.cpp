@@ -8,7 +8,10 @@ namespace tessera {
 
 void Sequence::prox(const Prox& p, const VectorSpace& side, const vec::Vector& x, double t,
                     const vec::Vector& y) {
-  if (side.stored()) return record([=, this](Recorder& r) { record_on_disk(e_, r, p, x, t, y); });
+  if (side.stored())
+    return record([=, this](Recorder& r) {
+      record_on_disk(e_, r, p, x, t, y, [this] { return iteration_.value_or(e_.iteration()); });
+    });
   if (p.record) return record([=](Recorder& r) { p.record(r, side, x, t, y); });
   require<ArgumentError>(static_cast<bool>(p.call), e_.name, ": the proximal map '", p.name,
                          "' has neither steps nor a function");
@@ -35,7 +38,10 @@ void Sequence::call(const Prox& p, const Array& x, double t, const Array& y) {
 void Sequence::run(Run& other, i64 times) {
   flush();
   parts_.push_back({nullptr, [this, &other, times] {
-                      for (i64 i = 0; i < times; ++i) e_.run(other);
+                      for (i64 i = 0; i < times; ++i) {
+                        e_.run(other);
+                        e_.poll();
+                      }
                     }});
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/solve/disk/block_sweep.hpp"
 #include "tessera/store/tiles/slab.hpp"
 
 namespace tessera {
@@ -20,6 +21,7 @@ struct Wanted {
   const vec::Vector& x;
   double t;
   const vec::Vector& y;
+  std::function<i64()> iteration;
   Box part;
 
   const Shape& shape() const { return x.stored->store->grid().shape(); }
@@ -166,7 +168,64 @@ void record_groups(const Wanted& w, const Prox& p) {
   record_passes<ShrunkPart>(w, p, t);
 }
 
+// The passes that a function says itself, in place. They are planned by every run: where blocks begin
+// may follow from the iteration.
+struct OwnPasses {
+  // Of the budget of a solve: buffers of a pass and, in them, a box. What functions make of a box may
+  // take thirty times as much beside it; where single blocks are larger, less must do.
+  static constexpr i64 share = 16, boxes = 32, most_share = 4;
+
+  Prox p;
+  StoredSolve& solve;
+  streaming::StorePtr vector;
+  double t;
+  std::function<i64()> iteration;
+  Box part;
+  streaming::StorePtr kept{};
+
+  // The bytes that a box of whole pages may have.
+  i64 room() const { return solve.budget / boxes & ~i64{4095}; }
+  std::vector<ProxPass> of(i64 number) const {
+    return p.passes(part.shape, vector->grid().dtype(), t, number, room());
+  }
+  void run(const ProxPass& pass) {
+    const bool keeps = pass.target == ProxPass::Target::kept;
+    if (keeps && !kept)
+      kept = solve.zeros(vector->grid().shape(), vector->grid().dtype()).stored->store;
+    std::vector<SweptVector> over{{vector, pass.target == ProxPass::Target::vector}};
+    if (keeps || pass.reads_kept) over.push_back({kept, keeps, pass.reads_kept});
+    const auto work = [&pass](const std::vector<Array>& v, const Shape& begin) {
+      const Array found = pass.map(v.front(), pass.reads_kept ? v.back() : Array(), begin);
+      if (pass.target == ProxPass::Target::nothing) return;
+      (pass.target == ProxPass::Target::kept ? v.back() : v.front()).copy_from(found);
+    };
+    Box whole = part;
+    for (i64 axis = 0; axis < whole.shape.size(); ++axis) {
+      whole.begin[axis] += pass.begin[axis];
+      whole.shape[axis] = pass.shape[axis];
+    }
+    plan_block_sweep(p.name, over, {whole, pass.blocks, pass.shift}, work,
+                     {solve.budget / share, solve.budget / most_share})
+        .run();
+  }
+  void operator()() {
+    for (const ProxPass& pass : of(iteration())) run(pass);
+  }
+};
+
+void record_own_passes(const Wanted& w, const Prox& p) {
+  const auto own = std::make_shared<OwnPasses>(
+      OwnPasses{p, w.solve(), w.y.stored->store, w.t, w.iteration, w.part});
+  (void)own->of(0);
+  if (w.x.stored->store != w.y.stored->store) map_boxes(w, prox::none(), {});
+  w.solve().passes(w.r, p.name, [own] { (*own)(); });
+}
+
 void record_part(const Wanted& w, const Prox& p) {
+  if (p.passes) {
+    if (count_of(w.part.shape) > 0) record_own_passes(w, p);
+    return;
+  }
   require<ArgumentError>(p.reach != Prox::Reach::whole, w.e.name, ": the proximal map '", p.name,
                          "' is a function, which would have to see a vector that is on disk; give "
                          "one of ts.solve.prox");
@@ -194,8 +253,8 @@ void record_part(const Wanted& w, const Prox& p) {
 }  // namespace
 
 void record_on_disk(Engine& e, Recorder& r, const Prox& p, const vec::Vector& x, double t,
-                    const vec::Vector& y) {
-  record_part({e, r, x, t, y, x.stored->store->grid().whole()}, p);
+                    const vec::Vector& y, std::function<i64()> iteration) {
+  record_part({e, r, x, t, y, std::move(iteration), x.stored->store->grid().whole()}, p);
 }
 
 }  // namespace tessera

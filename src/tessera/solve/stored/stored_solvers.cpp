@@ -75,6 +75,14 @@ StoredSolveResult stored_minres(const NamedLinop& A, const StoredArray& b,
   return s.result(minres(s.on(A), s.solve->stand_in(), s.options, there));
 }
 
+StoredSolveResult stored_gmres(const NamedLinop& A, const StoredArray& b,
+                               const StoredSolveOptions& options, const GmresSettings& settings) {
+  const OnDiskSolve s("gmres", b, options);
+  GmresSettings there = settings;
+  there.preconditioner = s.on(settings.preconditioner);
+  return s.result(gmres(s.on(A), s.solve->stand_in(), s.options, there));
+}
+
 StoredSolveResult stored_fista(const NamedLinop& A, const StoredArray& b, const Prox& g,
                                const StoredSolveOptions& options, const FistaSettings& settings) {
   const OnDiskSolve s("fista", b, options);

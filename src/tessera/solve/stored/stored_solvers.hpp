@@ -9,6 +9,7 @@
 
 #include "tessera/solve/core/options.hpp"
 #include "tessera/solve/linear/cg.hpp"
+#include "tessera/solve/linear/gmres.hpp"
 #include "tessera/solve/linear/lsmr.hpp"
 #include "tessera/solve/linear/lsqr.hpp"
 #include "tessera/solve/linear/minres.hpp"
@@ -50,7 +51,11 @@ TESSERA_API StoredSolveResult stored_lsmr(const NamedLinop& A, const streaming::
 TESSERA_API StoredSolveResult stored_minres(const NamedLinop& A, const streaming::StoredArray& b,
                                             const StoredSolveOptions& options = {},
                                             const MinresSettings& settings = {});
-// Proximal maps are those of prox::, and no functions.
+// The vectors of a restart are on disk, too: a step reads those so far three times.
+TESSERA_API StoredSolveResult stored_gmres(const NamedLinop& A, const streaming::StoredArray& b,
+                                           const StoredSolveOptions& options = {},
+                                           const GmresSettings& settings = {});
+// Proximal maps are those of prox::, and functions that say their passes (Prox::passes).
 TESSERA_API StoredSolveResult stored_fista(const NamedLinop& A, const streaming::StoredArray& b,
                                            const Prox& g, const StoredSolveOptions& options = {},
                                            const FistaSettings& settings = {});

@@ -133,6 +133,35 @@ TEST(StoredSolvers, LeastSquaresAreThoseOfMemory) {
     }
 }
 
+// Square matrices that are neither Hermitian nor singular, with and without a preconditioner, and
+// restarts that end within the iterations.
+TEST(StoredSolvers, KrylovSpacesAreThoseOfMemory) {
+  Rng rng(5);
+  for (const DType t : dtypes_on_disk)
+    for (int round = 0; round < 4; ++round) {
+      const i64 batch = 150 + below(rng, 300), n = 20 + below(rng, 40);
+      Array m = ops::multiply(random_on_host({n, n}, t, rng()), Value(0.1));
+      for (i64 i = 0; i < n; ++i)
+        m.select(0, i).select(0, i).fill(Value(2.0 + static_cast<double>(i % 3)));
+      const NamedLinop A = Dense(m, dims("MN"), dims("TN"), dims("TM"));
+      const Array b = random_on_host({batch, n}, t, rng());
+      GmresSettings settings{.restart = 1 + below(rng, 7)};
+      if (below(rng, 2) == 0)
+        settings.preconditioner = Diagonal(
+            ops::add(ops::multiply(random_on_host({batch, n}, t, rng()), Value(0.1)), Value(0.4)),
+            dims("TN"));
+      StoredSolveOptions o{{.rtol = 0, .maxiter = 6}};
+      SolveOptions here = o;
+      if (below(rng, 2) == 0) {
+        here.x0 = random_on_host({batch, n}, t, rng());
+        o.first_guess = StoredArray::from(here.x0);
+      }
+      const StoredArray stored = StoredArray::from(b);
+      expect_same(within_budget(rng, [&] { return stored_gmres(A, stored, o, settings); }),
+                  gmres(A, b, here, settings), cat("gmres of ", t));
+    }
+}
+
 TEST(StoredSolvers, ProximalMapsAreThoseOfMemory) {
   Rng rng(2);
   const StoredSolveOptions o{{.rtol = 0, .maxiter = 3}};
