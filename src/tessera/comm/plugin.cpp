@@ -2,9 +2,15 @@
 #include "tessera/comm/plugin.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 
 namespace tessera {
+namespace {
+
+std::atomic<void (*)()> end_of_plugin = nullptr;
+
+}  // namespace
 
 int launched_ranks() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
@@ -30,7 +36,13 @@ std::unique_ptr<Transport> load_world(const std::string& file) {
   // The tag first: with another build, nothing after it can be trusted to mean what it does here.
   require<NotAvailable>(plugin->abi_tag == comm_abi_tag(),
                         "mpi: ", other_build(found.path, plugin->abi_tag, comm_abi_tag()));
-  return std::unique_ptr<Transport>(plugin->world());
+  std::unique_ptr<Transport> world(plugin->world());
+  end_of_plugin = plugin->end;
+  return world;
+}
+
+void end_world() {
+  if (void (*const end)() = end_of_plugin.load()) end();
 }
 
 }  // namespace tessera

@@ -14,6 +14,7 @@ struct CommPlugin {
   const char* abi_tag;  // comm_abi_tag(), as compiled into the plug-in
   // The transport of all ranks, made by the first call and the caller's; later calls are errors.
   Transport* (*world)();
+  void (*end)();  // what MPI needs at the end of a process; nothing where it has been done
 };
 using CommPluginEntry = const CommPlugin* (*)();
 inline constexpr const char* comm_plugin_symbol = "tessera_comm_plugin";
@@ -28,5 +29,11 @@ inline constexpr const char* comm_plugin_symbol = "tessera_comm_plugin";
 TESSERA_API int launched_ranks();
 // NotAvailable with a sentence when there is no usable plug-in.
 TESSERA_API std::unique_ptr<Transport> load_world(const std::string& file = "libtessera_mpi.so");
+
+// Leaves the ranks in order and ends MPI where it was started here; nothing in a process that has no
+// ranks. It happens at exit anyway, but then among the ends of all other libraries, in the order in which
+// they were loaded: those that MPI stands on (drivers of devices, of networks) may have ended before. An
+// interpreter calls it when its objects are gone and everything else is still there.
+TESSERA_API void end_world();
 
 }  // namespace tessera

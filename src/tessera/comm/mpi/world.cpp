@@ -229,7 +229,6 @@ void World::leave() {
   }
 }
 
-// Runs at exit, but not in children that were forked.
 void World::finish() {
   int over = 0;
   MPI_Finalized(&over);

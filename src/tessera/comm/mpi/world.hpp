@@ -65,6 +65,8 @@ class World {
   Heartbeat* heartbeat() const { return heartbeat_; }
   // This process cannot go on with some group: the others are told, and its end will be an abort.
   void lose(const std::string& why);
+  // Leaves the others and ends MPI, unless somebody has. Not in children that were forked.
+  void finish();
 
  private:
   void start_mpi();
@@ -74,7 +76,6 @@ class World {
   void send_notes(char kind, const std::string& text);
   bool others_are_at_their_end();
   void leave();
-  void finish();
   [[noreturn]] void end_all();
   [[noreturn]] static void fail(int code);
 

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "tessera/array/npy_file.hpp"
 #include "tessera/distributed/array/relayout.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -62,6 +62,7 @@ class NewFile {
     comm_.agree<IoError>(problem);
     std::string last;
     if (comm_.rank() == 0) {
+      keep_permissions(path_, file_.name);
       if (rename(file_.name.c_str(), path_.c_str()) == 0)
         file_.ours = false;
       else
@@ -73,8 +74,7 @@ class NewFile {
  private:
   void make(const std::string& path, const BeginFile& begin) {
     static std::atomic<int> counter{0};
-    char resolved[PATH_MAX];
-    path_ = realpath(path.c_str(), resolved) ? std::string(resolved) : path;
+    path_ = follow_links(path);
     struct stat status {};
     require<IoError>(stat(path_.c_str(), &status) != 0 || S_ISREG(status.st_mode), "cannot write '",
                      path_, "': it is not a regular file");
