@@ -10,13 +10,23 @@
 namespace tessera {
 namespace {
 
-std::string folder_of_this_library() {
+// The shared library that this is part of, or the program that carries it.
+std::string file_of_this_code() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&find_plugin_file), &info) == 0 || info.dli_fname == nullptr)
-    return ".";
-  const std::string path = info.dli_fname;
+    return "";
+  return info.dli_fname;
+}
+
+std::string folder_of_this_library() {
+  const std::string path = file_of_this_code();
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+bool is_shared_library() {
+  const std::string path = file_of_this_code();
+  return path.substr(path.rfind('/') + 1).starts_with("libtessera");
 }
 
 std::vector<std::string> folders() {
@@ -47,6 +57,11 @@ PluginFile find_plugin_file(const std::string& file) {
 }
 
 PluginSymbol open_plugin(const std::string& path, const char* symbol) {
+  // Plug-ins stand on libtessera.so: beside a library that a program carries that would be a second
+  // one.
+  if (!is_shared_library())
+    return {nullptr, cat("the plug-in '", path,
+                         "' needs libtessera.so, and this program was linked with libtessera.a")};
   dlerror();
   // Local: two plug-ins may carry the same symbols. Never closed: its code may be running.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
