@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import stat
 from collections.abc import Iterator
 
 from ._tessera import IoError
+
+_numbers = itertools.count()  # of files that are being written: threads may write the same one
 
 
 def place_of(path: str | os.PathLike[str]) -> str:
@@ -37,6 +40,11 @@ def keep(part: str, place: str) -> None:
     os.replace(part, place)
 
 
+def number_here() -> int:
+    """No other file that is being written now has this number, of this process and of others of this machine."""
+    return os.getpid() << 32 | next(_numbers)
+
+
 @contextlib.contextmanager
 def beside(path: str | os.PathLike[str], who: str) -> Iterator[str]:
     """The name that is written to; it takes the place of ``path`` when the block ends. Whatever ends it otherwise
@@ -44,7 +52,9 @@ def beside(path: str | os.PathLike[str], who: str) -> Iterator[str]:
     part = None
     try:
         place = place_of(path)
-        part = f"{place}.{os.getpid()}.part"
+        part = f"{place}.{number_here():x}.part"
+        if os.path.exists(place):  # who may not read the old file may not read the new one while it is written
+            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         yield part
         keep(part, place)
     except OSError as error:

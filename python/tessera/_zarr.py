@@ -13,6 +13,7 @@ import json
 import math
 import os
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -34,13 +35,14 @@ def save(path: str, obj: Any, compressed: bool, about: dict[str, Any] | None = N
     """Writes a directory; the one of that name stays until the new one is whole. Only Zarr's are replaced. ``about`` is
     more that the description of an array says: names of its dims, attributes."""
     check_target(path, who)
-    folder, name = os.path.split(os.path.abspath(path))
+    place = os.path.realpath(path)  # a link stays one
+    folder, name = os.path.split(place)
     try:
         made = tempfile.mkdtemp(prefix=f".{name}.", dir=folder)
         try:
             whole = os.path.join(made, "new")
             _write_node(whole, obj, compressed, "", about or {})
-            _replace(whole, path, os.path.join(made, "old"))
+            _replace(whole, place, os.path.join(made, "old"))
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
@@ -94,6 +96,7 @@ def refusing(path: str, who: str) -> Iterator[None]:
 def _replace(new: str, path: str, old: str) -> None:
     if not os.path.lexists(path):
         return os.rename(new, path)
+    os.chmod(new, stat.S_IMODE(os.stat(path).st_mode))
     os.rename(path, old)
     try:
         os.rename(new, path)
@@ -193,9 +196,12 @@ def _read_array(folder: str, about: dict[str, Any]) -> _core.Array:
     if len(chunk) != len(shape):
         raise ValueError(f"chunks of shape {chunk} for an array of shape {shape}")
     decode = _decoder(about["codecs"], dtype, chunk)
-    out = _core.empty(shape, about["data_type"])
+    fill = np.asarray(_fill_value(about["fill_value"], dtype), dtype)
+    zeros = not any(fill.tobytes())  # whose memory is not touched: a description may claim more than there is
+    out = _core.zeros(shape, about["data_type"]) if zeros else _core.empty(shape, about["data_type"])
     view = out.numpy()
-    view[...] = _fill_value(about["fill_value"], dtype)
+    if not zeros:
+        view[...] = fill
     for at, file in _present_chunks(folder, about["chunk_key_encoding"], len(shape)):
         box = _box(at, chunk, shape)
         if all(b.start < b.stop for b in box):  # others are left from a larger array, and mean nothing

@@ -2,6 +2,7 @@
 """What is written over a file by its name: through links to what they name, with the permissions that the old file
 had, and nothing is left beside it; what is no place for a file is refused by its name and left as it was."""
 
+import concurrent.futures
 import os
 import stat
 
@@ -165,3 +166,19 @@ def test_an_error_while_writing_leaves_the_old_file(name, files, tmp_path, monke
             raise
     stages = {f"{path.name}.part"} if name == "recon" else set()  # kept, for the same command once more
     assert path.read_bytes() == b"old" and set(os.listdir(tmp_path)) - stages == {path.name}
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in COMMANDS])
+def test_threads_that_write_one_file(name, files, tmp_path):
+    """Each has a file of its own until it is whole: the last one stays, and none is in parts of two."""
+    end, write = writers(files)[name]
+    (tmp_path / "alone").mkdir()
+    alone, path = tmp_path / "alone" / f"x{end}", tmp_path / f"x{end}"
+    write(alone)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(write, path) for _ in range(24)]:
+            done.result()
+    if name not in TIMED:
+        assert path.read_bytes() == alone.read_bytes()
+    assert path.stat().st_size == alone.stat().st_size
+    assert {p.name for p in tmp_path.iterdir()} == {"alone"} | {p.name for p in alone.parent.iterdir()}

@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -241,3 +243,25 @@ def test_damaged_directories_never_crash(seed, data, tmp_path):
         return
     for x in loaded.values() if isinstance(loaded, dict) else [loaded]:
         x.numpy()
+
+
+def test_what_a_description_claims_is_not_touched(tmp_path):
+    """Four gigabytes of zeros, of which there is no chunk: memory is taken for what is there."""
+    ts.save(tmp_path / "x.zarr", ts.zeros(4, "float64"))
+    about = json.loads((tmp_path / "x.zarr" / "zarr.json").read_text())
+    about["shape"] = [1 << 29]
+    (tmp_path / "x.zarr" / "zarr.json").write_text(json.dumps(about))
+    code = (
+        "import sys, resource, tessera as ts\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n"
+        "    x = ts.load(sys.argv[1])\n"
+        "except ts.OutOfMemory:\n"
+        "    sys.exit(0)\n"
+        "assert x.shape == (1 << 29,) and float(x[-1]) == 0.0\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000\n"
+    )
+    variables = {key: value for key, value in os.environ.items() if key != "TESSERA_POISON"}
+    command = [sys.executable, "-c", code, str(tmp_path / "x.zarr")]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

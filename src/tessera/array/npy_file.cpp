@@ -8,9 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "tessera/base/error.hpp"
 
@@ -33,12 +32,20 @@ bool flush_folder_of(const std::string& path) {
   return ok;
 }
 
-std::string follow_links(const std::string& path) {
-  char resolved[PATH_MAX];
-  return realpath(path.c_str(), resolved) ? std::string(resolved) : path;
-}
-
 }  // namespace
+
+std::string follow_links(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int most_links = 40;  // as Linux has it
+  std::error_code failed;
+  fs::path place = path;
+  for (int link = 0; fs::is_symlink(place, failed); ++link) {
+    require<IoError>(link < most_links, "cannot write '", path, "': ", std::strerror(ELOOP));
+    place =
+        place.parent_path() / fs::read_symlink(place, failed);  // what begins with / stands alone
+  }
+  return place.string();
+}
 
 FileReader::FileReader(std::string path) : path_(std::move(path)) {
   file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -69,6 +76,11 @@ void FileReader::read(i64 offset, void* to, i64 n) const {
   }
 }
 
+void keep_permissions(const std::string& old, const std::string& fresh) {
+  struct stat status {};
+  if (stat(old.c_str(), &status) == 0) chmod(fresh.c_str(), status.st_mode & 07777);
+}
+
 FileWriter::FileWriter(const std::string& path) : path_(follow_links(path)) {
   static std::atomic<int> counter{0};
   struct stat status {};
@@ -81,7 +93,9 @@ FileWriter::FileWriter(const std::string& path) : path_(follow_links(path)) {
                      "': it is a pipe or device that nobody has open to read");
   } else {
     temporary_ = cat(path_, ".", static_cast<i64>(getpid()), ".", counter.fetch_add(1), ".tmp");
-    file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    // Who may not read the old file may not read the new one while it is written.
+    const mode_t mode = stat(path_.c_str(), &status) == 0 ? 0600 : 0666;
+    file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   }
   require<IoError>(file_ >= 0, "cannot write '", path_, "': ", std::strerror(errno));
 }
@@ -124,6 +138,7 @@ void FileWriter::commit(bool durable) {
   bool ok = close(file) == 0 && on_disk;
   if (temporary_.empty())
     return require<IoError>(ok, "cannot write '", path_, "': ", std::strerror(errno));
+  if (ok) keep_permissions(path_, temporary_);
   ok = ok && rename(temporary_.c_str(), path_.c_str()) == 0;
   if (ok && (!durable || flush_folder_of(path_))) return;
   const int reason = errno;

@@ -12,6 +12,11 @@
 
 namespace tessera {
 
+// Where a path leads, through links, also to a file that is not there yet.
+std::string follow_links(const std::string& path);
+// Gives a file the permissions of the old one, whose place it will take; nothing where there is none.
+void keep_permissions(const std::string& old, const std::string& fresh);
+
 class TESSERA_API FileReader {
  public:
   explicit FileReader(std::string path);
