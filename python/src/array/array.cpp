@@ -10,6 +10,7 @@
 #include "array/array_object.hpp"
 #include "array/convert_out.hpp"
 #include "core/docs.hpp"
+#include "core/sequence.hpp"
 #include "tessera/array/print.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/tiny_readers.hpp"
@@ -126,7 +127,7 @@ nb::object as_numpy(nb::handle_t<Array> self, nb::handle dtype, nb::handle copy)
   const Array& a = array_of(self.ptr());
   require<DeviceError>(a.device().kind == Kind::cpu, "__array__: the array is on ", a.device(),
                        "; copy it explicitly with x.numpy() or x.to('cpu')");
-  const bool must = !copy.is_none() && nb::cast<bool>(copy);
+  const bool must = !copy.is_none() && flag_from(copy, "copy");
   nb::object out = numpy_of(self, must);
   if (dtype.is_none()) return out;
   if (!copy.is_none() && !must &&
@@ -139,7 +140,7 @@ nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb:
                   nb::handle copy) {
   const bool versioned =
       !max_version.is_none() && int_from(nb::object(max_version[0]), "max_version") >= 1;
-  bool must = !copy.is_none() && nb::cast<bool>(copy);
+  bool must = !copy.is_none() && flag_from(copy, "copy");
   Array a = x;
   if (!dl_device.is_none()) {
     const auto [type, id] = dlpack_device(x);

@@ -254,7 +254,7 @@ i64 int_from(nb::handle h, std::string_view who) {
 Shape shape_from(nb::handle h) {
   Shape s;
   PyObject* o = h.ptr();
-  if (PyTuple_Check(o) || PyList_Check(o) || PySequence_Check(o)) {
+  if (PyTuple_Check(o) || PyList_Check(o) || has_items(h)) {
     const nb::object items = held_items(h, "expected a sequence of integers");
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
     for (Py_ssize_t i = 0; i < n; ++i) {

@@ -2,6 +2,7 @@
 // ts.array, ts.asarray, ts.zeros and their like.
 #include "array/creation.hpp"
 
+#include "core/sequence.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::python {
@@ -31,7 +32,7 @@ Array placed(Array a, nb::handle device, bool must_copy) {
 Array make_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle copy) {
   const bool fresh =
       PyList_Check(obj.ptr()) || PyTuple_Check(obj.ptr()) || PyRange_Check(obj.ptr());
-  const bool must = !fresh && (copy.is_none() || nb::cast<bool>(copy));
+  const bool must = !fresh && (copy.is_none() || flag_from(copy, "copy"));
   const auto wanted = dtype_or_none(dtype);
   Array a = as_array(obj, "array", fresh ? wanted : std::nullopt);
   if (!wanted || a.dtype() == *wanted) return placed(std::move(a), device, must);
@@ -42,10 +43,10 @@ Array make_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle
 Array imported(nb::handle x, nb::handle device, nb::handle copy) {
   const Array a = is_array(x.ptr()) ? array_of(x.ptr()) : array_from_dlpack(x);
   const Device to = device.is_none() ? a.device() : device_from(device);
-  if (!copy.is_none() && !nb::cast<bool>(copy) && to != a.device())
+  if (!copy.is_none() && !flag_from(copy, "copy") && to != a.device())
     raise(PyExc_BufferError,
           cat("from_dlpack: the array is on ", a.device(), "; on ", to, " it would be a copy"));
-  return placed(a, device, !copy.is_none() && nb::cast<bool>(copy));
+  return placed(a, device, !copy.is_none() && flag_from(copy, "copy"));
 }
 
 Array share_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle copy) {
@@ -56,7 +57,7 @@ Array share_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handl
                         !nb::hasattr(obj, "__array_finalize__");
     return placed(std::move(a), device, number);
   }
-  if (nb::cast<bool>(copy)) return make_array(obj, dtype, device, copy);
+  if (flag_from(copy, "copy")) return make_array(obj, dtype, device, copy);
   const Array a = as_array(obj, "asarray");
   const bool shared =
       (is_array(obj.ptr()) || PyObject_CheckBuffer(obj.ptr()) || nb::hasattr(obj, "__dlpack__") ||

@@ -2,11 +2,15 @@
 // The generator class behind ts.random.
 #include "core/generator.hpp"
 #include "core/repr.hpp"
+#include "core/sequence.hpp"
 
 namespace tessera::python {
 
 std::uint64_t seed_from(nb::handle h) {
-  const auto v = weak_value(h.ptr());
+  const bool whole = is_one_integer(h) && !PyBool_Check(h.ptr());
+  const nb::object index = whole ? nb::steal(PyNumber_Index(h.ptr())) : nb::object();
+  PyErr_Clear();
+  const auto v = index.is_valid() ? weak_value(index.ptr()) : std::nullopt;
   require<ArgumentError>(v && v->is_integer() && v->as<i64>() >= 0,
                          "seed: expected a non-negative integer, got ", repr_of(h));
   return v->as<std::uint64_t>();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/sequence.hpp"
 #include "linop/operators.hpp"
 #include "streaming/stored_array.hpp"
 
@@ -22,6 +23,10 @@ Parameter parameter_of(std::string_view text, bool named) {
   Parameter p;
   p.name = text.substr(0, std::min(colon, equals));
   if (colon != std::string_view::npos) p.type = text.substr(colon + 2, equals - colon - 2);
+  constexpr std::string_view compiled =
+      "_tessera.";  // tessera._tessera.Array is tessera.Array to people
+  for (std::size_t at = 0; (at = p.type.find(compiled, at)) != std::string::npos;)
+    p.type.erase(at, compiled.size());
   p.optional = equals != std::string_view::npos;
   p.many = p.name.starts_with('*');
   p.named = named;
@@ -129,6 +134,11 @@ std::string caller_of(const Call& c, std::string owner, bool bound) {
   return owner.empty() ? name : cat(owner, ".", name);
 }
 
+// Whether an argument takes True and False, and nothing that other flags are as well.
+bool takes_flags(std::string_view type) {
+  return type == "bool" || type == "bool | None" || type == "None | bool";
+}
+
 // What does not fit, in words.
 std::string sentence(const Call& c) {
   const bool made = nb::cast<std::string>(c.function.attr("__name__")) == "__new__";
@@ -173,16 +183,21 @@ std::string sentence(const Call& c) {
   return cat(who, ": values of type ", types, " do not fit; it takes ", names_of(known));
 }
 
+// nanobind's list of signatures, of this function: one that somebody gave us may call other modules
+// of nanobind.
+bool is_refusal_of_arguments(const Call& c, const nb::python_error& raised) {
+  if (!nb::handle(PyExc_TypeError).is(raised.type())) return false;
+  const std::string text = nb::str(raised.value()).c_str();
+  const std::string name = nb::cast<std::string>(c.function.attr("__name__"));
+  return text.starts_with(cat(name, "(): incompatible function arguments."));
+}
+
 // Called with an error set: nanobind's list of signatures becomes a sentence, others stay.
 void tell(const Call& c) noexcept {
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return;
   nb::python_error raised;  // takes the error
   try {
-    const std::string text = nb::str(raised.value()).c_str();
-    // Its own list: a function that somebody gave us may call other modules of nanobind.
-    const std::string name = nb::cast<std::string>(c.function.attr("__name__"));
-    const bool listed = text.starts_with(cat(name, "(): incompatible function arguments."));
-    if (!listed || !nb::handle(PyExc_TypeError).is(raised.type())) return raised.restore();
+    if (!is_refusal_of_arguments(c, raised)) return raised.restore();
     const nb::object told = nb::borrow(PyExc_TypeError)(sentence(c));
     told.attr("arguments_refused") = true;  // for those who know another function (_numpy.py)
     PyErr_SetObject(PyExc_TypeError, told.ptr());
@@ -190,6 +205,46 @@ void tell(const Call& c) noexcept {
     PyErr_Clear();
     raised.restore();
   }
+}
+
+// The call again with flags of Python in place of others, where it was refused for them. Called
+// with an error set; nothing: it stays.
+PyObject* call_with_flags(const Call& c, vectorcallfunc call) noexcept {
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return nullptr;
+  nb::python_error raised;  // takes the error
+  try {
+    if (is_refusal_of_arguments(c, raised)) {
+      const bool bound =
+          nb::cast<std::string>(c.function.attr("__name__")) == "__new__" || is_method(c.function);
+      const std::vector<Parameter> known = parameters_of(c.function, bound);
+      const i64 first = bound && c.count > 0 ? 1 : 0;
+      const i64 named = c.keywords.is_valid() ? static_cast<i64>(nb::len(c.keywords)) : 0;
+      std::vector<PyObject*> given(c.args, c.args + c.count + named);
+      bool any = false;
+      for (i64 i = first; i < c.count + named; ++i) {
+        const std::string word =
+            i < c.count ? "" : nb::cast<std::string>(nb::object(c.keywords[i - c.count]));
+        const auto it = i < c.count
+                            ? known.begin() + std::min<i64>(i - first, std::ssize(known))
+                            : std::find_if(known.begin(), known.end(),
+                                           [&](const Parameter& p) { return p.name == word; });
+        if (it == known.end() || it->many || !takes_flags(it->type)) continue;
+        PyObject*& one = given[static_cast<std::size_t>(i)];
+        const nb::handle flag = flag_of(one);
+        any = any || flag.is_valid();
+        if (flag.is_valid()) one = flag.ptr();
+      }
+      if (any)
+        return call(c.function.ptr(), given.data(), static_cast<std::size_t>(c.count),
+                    c.keywords.ptr());
+    }
+    raised.restore();
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (...) {
+    raised.restore();
+  }
+  return nullptr;
 }
 
 // A function that refused arrays which are not in memory may have a twin that takes them
@@ -275,6 +330,8 @@ PyObject* call_and_tell(PyObject* self, PyObject* const* args, std::size_t nargs
   // nanobind keeps a mark of its own beside the one of Python, above any number of arguments
   if (result) return result;
   const Call call{self, args, static_cast<i64>(nargsf & 0xffffffffU), names};
+  result = call_with_flags(call, ways[way]);
+  if (result) return result;
   result = call_stored(call);
   if (!result) result = call_on_disk(call);
   if (!result) tell(call);

@@ -51,12 +51,13 @@ void bind_config_of_accelerators(nb::module_& m) {
       .value("AUTO", PrecisionMode::automatic)
       .value("FORCE_FLOAT32", PrecisionMode::force_float32)
       .value("FORCE_FLOAT64", PrecisionMode::force_float64);
-  nb::class_<AcceleratorConfig>(m, "AcceleratorConfig",
-                                "How an accelerator may be used; for ts.context().enable_gpu.\n\n"
-                                "``stream_buffer_size``: bytes of one of the two pinned buffers "
-                                "through which host memory that is not pinned travels; 0: the "
-                                "driver copies by itself.\n\n"
-                                ">>> ts.AcceleratorConfig(memory_limit_bytes=2**30).device_id\n0\n")
+  nb::class_<AcceleratorConfig>(
+      m, "AcceleratorConfig",
+      "How an accelerator may be used; for ts.context().enable_gpu.\n\n"
+      "``stream_buffer_size``: bytes of one of the pinned buffers, four "
+      "each way, through which host memory that is not pinned travels; 0: the "
+      "driver copies by itself.\n\n"
+      ">>> ts.AcceleratorConfig(memory_limit_bytes=2**30).device_id\n0\n")
       .def(
           "__init__",
           [](AcceleratorConfig* self, i64 device_id, i64 memory_limit_bytes, i64 stream_buffer_size,
@@ -66,9 +67,9 @@ void bind_config_of_accelerators(nb::module_& m) {
                 AcceleratorConfig{device_id, memory_limit_bytes, stream_buffer_size, enable_async,
                                   mode,      pinned_budget_bytes};
           },
-          "device_id"_a = 0, "memory_limit_bytes"_a = 0, "stream_buffer_size"_a = i64{64} << 20,
-          "enable_async"_a = true, "precision"_a = PrecisionMode::automatic,
-          "pinned_budget_bytes"_a = 0)
+          "device_id"_a = 0, "memory_limit_bytes"_a = 0,
+          "stream_buffer_size"_a = default_stream_buffer, "enable_async"_a = true,
+          "precision"_a = PrecisionMode::automatic, "pinned_budget_bytes"_a = 0)
       .def_ro("device_id", &AcceleratorConfig::device_id)
       .def_ro("memory_limit_bytes", &AcceleratorConfig::memory_limit_bytes)
       .def_ro("stream_buffer_size", &AcceleratorConfig::stream_buffer_size)

@@ -3,6 +3,7 @@
 // Operators are in dist_slots.cpp, keys in dist_index.cpp, functions in dist_functions.cpp and the
 // files beside it.
 #include "array/convert_out.hpp"
+#include "core/sequence.hpp"
 #include "dist/dist.hpp"
 #include "dist/dist_docs.hpp"
 #include "tessera/distributed/array/create.hpp"
@@ -37,7 +38,7 @@ nb::object numpy_copy(const DNDarray& x) {
 }
 
 nb::object as_numpy(const DNDarray& x, nb::handle dtype, nb::handle copy) {
-  if (!copy.is_none() && !nb::cast<bool>(copy))
+  if (!copy.is_none() && !flag_from(copy, "copy"))
     raise(PyExc_ValueError, "Unable to avoid copy while creating an array as requested.");
   nb::object out = numpy_copy(x);
   return dtype.is_none() ? out : out.attr("astype")(dtype, "copy"_a = false);

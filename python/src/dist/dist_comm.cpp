@@ -52,6 +52,8 @@ nb::list over_threads(int ranks, nb::handle function) {
 }  // namespace
 
 void bind_dist_comm(nb::module_& m) {
+  // Without a place in the interpreter's list it happens at exit.
+  Py_AtExit([] { end_world(); });
   nb::class_<Traffic>(m, "Traffic",
                       "What a rank has sent: messages and bytes. Differences count what happened "
                       "between.\n\n"

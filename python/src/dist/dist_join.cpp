@@ -43,7 +43,7 @@ nb::object joined(nb::handle arrays, nb::handle axis) {
 nb::object cut(nb::handle x, nb::handle sections, i64 axis, bool equal) {
   const char* who = equal ? "split" : "array_split";
   const DNDarray a = as_dist(x, who);
-  if (PyIndex_Check(sections.ptr()) && !PySequence_Check(sections.ptr())) {
+  if (is_one_integer(sections)) {
     const i64 n = int_from(sections, who);
     return list_of_arrays(
         released([&] { return equal ? dist::split(a, n, axis) : dist::array_split(a, n, axis); }));

@@ -102,6 +102,10 @@ segmentation
     each pixel takes its mixture.
 wrap
     True: frequencies beyond n/2 are those that differ by n; False: they are refused.
+toeplitz
+    True: normals are convolutions between the segments on a doubled grid, without the points, and hold a number for
+    each pair of segments and frequency; False: they are the operator and its adjoint; the cheaper of both when not
+    given (``A.explain()`` says which).
 )"},
     {"Interpolate", R"(locs
     The points, of shape (..., axes), counted in grid points from 0.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks, convolutions and wavelets, with the arguments that their C++ structs take.
+#include "core/sequence.hpp"
 #include "linop/operators.hpp"
 #include "tessera/linop/ops/moves/array_to_blocks.hpp"
 #include "tessera/linop/ops/transforms/convolution.hpp"
@@ -18,7 +19,7 @@ std::optional<Dims> optional_dims(nb::handle h) {
 
 // An int serves every axis of the grid.
 Shape sizes_for(nb::handle h, i64 axes) {
-  if (PyLong_Check(h.ptr())) return Shape(axes, int_from(h, "block sizes"));
+  if (is_one_integer(h)) return Shape(axes, int_from(h, "block sizes"));
   return shape_from(h);
 }
 
@@ -93,9 +94,19 @@ nb::object wavelet_transform(const DimsArg& in_shape, const std::string& wavelet
                             optional_dims(out_shape)));
 }
 
+nb::list wavelet_levels(const std::string& wavelet, nb::handle sizes) {
+  nb::list levels;
+  const Shape grid = shape_from(sizes);
+  for (const Shape& s : Wavelet(dims("X"), wavelet).level_sizes(grid)) levels.append(tuple_of(s));
+  return levels;
+}
+
 }  // namespace
 
 void bind_operators_blocks(nb::module_& m) {
+  m.def("_wavelet_levels", &wavelet_levels, "wavelet"_a, "sizes"_a,
+        nb::sig("def _wavelet_levels(wavelet: str, sizes: typing.Sequence[int]) -> "
+                "list[tuple[int, ...]]"));
   add_operator<ArrayToBlocks>(
       m, "ArrayToBlocks",
       "Overlapping blocks of a grid: batch + grid -> batch + numbers of blocks + block. With a "

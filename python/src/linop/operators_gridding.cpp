@@ -2,6 +2,7 @@
 // Operators between grids and points, and sparse matrices.
 #include <nanobind/stl/optional.h>
 
+#include "core/sequence.hpp"
 #include "linop/operators.hpp"
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -25,7 +26,7 @@ double number_from(nb::handle h, std::string_view who) { return value_from(h, wh
 
 // A number for all axes, or a sequence with one for each.
 SmallVec<double, 3> widths_from(nb::handle h, i64 axes, std::string_view who) {
-  if (!nb::isinstance<nb::sequence>(h)) return {number_from(h, who)};
+  if (!has_items(h)) return {number_from(h, who)};
   SmallVec<double, 3> w;
   for (nb::handle item : nb::borrow<nb::sequence>(h)) w.push_back(number_from(item, who));
   require<ArgumentError>(w.size() == axes, who, ": ", w.size(), " widths for ", axes,
@@ -235,7 +236,7 @@ void bind_interpolate(nb::module_& m) {
       "kernel"_a = "kaiser_bessel", "norm"_a = 1, "pad_mode"_a = "circular",
       "kernel_params"_a = nb::none());
   c.def_prop_ro(
-      "locs", [](const LinopObject& a) { return wrap(a.op.as<Interpolate>()->locs.copy()); },
+      "locs", [](const LinopObject& a) { return wrap(a.op.as<Interpolate>()->positions().copy()); },
       "A copy of the locations, (..., axes).");
 }
 

@@ -2,6 +2,7 @@
 // Ray transforms: the class, and functions that make one for the usual tomographs.
 #include <nanobind/stl/optional.h>
 
+#include "core/sequence.hpp"
 #include "linop/operators.hpp"
 #include "tessera/linop/ops/transforms/ray_transform.hpp"
 
@@ -19,7 +20,7 @@ std::optional<Dims> some_dims(nb::handle h) {
 SmallVec<double, 3> numbers_from(nb::handle h, const char* who) {
   SmallVec<double, 3> all;
   if (h.is_none()) return all;
-  if (!nb::isinstance<nb::sequence>(h)) return {value_from(h, who).as<double>()};
+  if (!has_items(h)) return {value_from(h, who).as<double>()};
   for (nb::handle item : nb::borrow<nb::sequence>(h))
     all.push_back(value_from(item, who).as<double>());
   return all;

@@ -31,9 +31,11 @@ nb::object make_field_map_nufft(const ArrayArg& locs, const ShapeArg& grid_size,
                                 const ReadArg& field_map, const ReadArg& times,
                                 const DimsArg& output_shape, const DimsArg& input_shape,
                                 const DimsArg& batch_shape, double tol, std::optional<i64> segments,
-                                const std::string& segmentation, bool wrap, const TextArg& name) {
+                                const std::string& segmentation, bool wrap,
+                                std::optional<bool> toeplitz, const TextArg& name) {
   FieldMapOptions o;
   o.wrap = wrap;
+  o.toeplitz = toeplitz;
   o.tol = tol;
   o.segments = segments;
   require<ArgumentError>(segmentation == "time" || segmentation == "frequency",
@@ -74,13 +76,13 @@ void bind_trajectories(nb::module_& m) {
       "FieldMapNUFFT", &make_field_map_nufft, "locs"_a, "grid_size"_a, "field_map"_a, "times"_a,
       "output_shape"_a = nb::none(), "input_shape"_a = nb::none(), "batch_shape"_a = nb::none(),
       nb::kw_only(), "tol"_a = 1e-3, "segments"_a = nb::none(), "segmentation"_a = "time",
-      "wrap"_a = false, "name"_a = nb::none(),
+      "wrap"_a = false, "toeplitz"_a = nb::none(), "name"_a = nb::none(),
       nb::sig("def FieldMapNUFFT(locs: ArrayLike, grid_size: ShapeLike, field_map: ArrayLike, "
               "times: ArrayLike, output_shape: DimsLike | None = None, input_shape: DimsLike | "
               "None = None, batch_shape: DimsLike | None = None, *, tol: float = 0.001, segments: "
-              "int | None = None, segmentation: str = 'time', wrap: bool = False, name: str | None "
-              "= None) -> "
-              "NamedLinop"),
+              "int | None = None, segmentation: str = 'time', wrap: bool = False, toeplitz: bool | "
+              "None "
+              "= None, name: str | None = None) -> NamedLinop"),
       documented(
           "FieldMapNUFFT",
           "The NUFFT of an object whose pixels turn by field_map (hertz) during times (seconds): "

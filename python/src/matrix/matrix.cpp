@@ -3,6 +3,7 @@
 #include "matrix/matrix.hpp"
 
 #include "array/index_key.hpp"
+#include "core/sequence.hpp"
 #include "linop/linop.hpp"
 #include "matrix/matrix_docs.hpp"
 #include "matrix/matrix_functions.hpp"
@@ -78,7 +79,7 @@ nb::object as_numpy(const AnyMatrix& m) {
 }
 
 nb::object array_protocol(const AnyMatrix& m, nb::handle dtype, nb::handle copy) {
-  if (!copy.is_none() && !nb::cast<bool>(copy))
+  if (!copy.is_none() && !flag_from(copy, "copy"))
     raise(PyExc_ValueError, "Unable to avoid copy while creating an array as requested.");
   nb::object out = as_numpy(m);
   return dtype.is_none() ? out : out.attr("astype")(dtype, nb::arg("copy") = false);

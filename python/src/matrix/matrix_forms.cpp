@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How matrices are made from what Python has: one class per form.
+#include "core/sequence.hpp"
 #include "matrix/matrix.hpp"
 #include "matrix/matrix_docs.hpp"
 
@@ -42,7 +43,7 @@ std::optional<Shape> shape_given(nb::handle h) {
   }
   if (!PyTuple_Check(h.ptr()) || PyTuple_GET_SIZE(h.ptr()) != 2) return {};
   for (const nb::handle n : nb::borrow<nb::tuple>(h))
-    if (!is_integer_object(n)) return {};
+    if (PyBool_Check(n.ptr()) || !is_one_integer(n)) return {};
   return shape_from(h);
 }
 

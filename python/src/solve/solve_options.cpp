@@ -333,6 +333,30 @@ FistaSettings fista_settings(nb::handle step, bool momentum, bool restart) {
   return {step.is_none() ? 0.0 : nb::cast<double>(step), momentum, restart};
 }
 
+namespace {
+
+ProxPass::Target target_from(const std::string& word) {
+  if (word == "vector") return ProxPass::Target::vector;
+  return word == "kept" ? ProxPass::Target::kept : ProxPass::Target::nothing;
+}
+
+// A Pass of tessera/_array_prox.py.
+ProxPass pass_from(nb::handle pass) {
+  const auto shape = [&](const char* name) { return shape_from(pass.attr(name)); };
+  ProxPass p{shape("begin"), shape("shape"), shape("blocks"), shape("shift"), {}, false, {}};
+  p.target = target_from(nb::cast<std::string>(pass.attr("target")));
+  p.reads_kept = nb::cast<bool>(pass.attr("reads_kept"));
+  p.map = [f = Callable(pass.attr("map"))](const Array& v, const Array& kept, const Shape& begin) {
+    const nb::gil_scoped_acquire locked;
+    const nb::object other = kept ? nb::object(wrap(kept.copy())) : nb::none();
+    const nb::object found = f()(wrap(v.copy()), other, tuple_of(begin));
+    return found.is_none() ? Array() : as_array(found, "prox");
+  };
+  return p;
+}
+
+}  // namespace
+
 Prox prox_from(nb::handle h, std::string_view who) {
   if (h.is_none()) return prox::none();
   if (nb::isinstance<Prox>(h)) return nb::cast<Prox>(h);
@@ -353,6 +377,16 @@ Prox prox_from(nb::handle h, std::string_view who) {
     p.numbered = [f = Callable(numbered)](const Array& v, double t, i64 iteration) {
       const nb::gil_scoped_acquire locked;
       return as_array(f()(wrap(v.copy()), t, iteration), "prox");
+    };
+  const nb::object passes = nb::getattr(h, "_passes", nb::none());
+  if (!passes.is_none())
+    p.passes = [f = Callable(passes)](const Shape& shape, DType dtype, double t, i64 iteration,
+                                      i64 room) {
+      const nb::gil_scoped_acquire locked;
+      std::vector<ProxPass> all;
+      for (const nb::handle pass : f()(tuple_of(shape), size_of(dtype), t, iteration, room))
+        all.push_back(pass_from(pass));
+      return all;
     };
   return p;
 }

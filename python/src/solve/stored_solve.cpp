@@ -50,6 +50,14 @@ nb::tuple solve_stored_minres(nb::handle linop, const StoredArray& b, nb::handle
   return told(released([&] { return stored_minres(a, b, all, s); }));
 }
 
+nb::tuple solve_stored_gmres(nb::handle linop, const StoredArray& b, nb::handle x0, Options o,
+                             i64 restart, nb::handle m) {
+  const NamedLinop a = linop_from(linop, "gmres");
+  const GmresSettings s{restart, linop_or_none(m, "gmres")};
+  const StoredSolveOptions all = with_guess(o, x0);
+  return told(released([&] { return stored_gmres(a, b, all, s); }));
+}
+
 nb::tuple solve_stored_fista(nb::handle linop, const StoredArray& b, nb::handle x0, Options o,
                              nb::handle g, nb::handle step, bool momentum, bool restart) {
   const NamedLinop a = linop_from(linop, "fista");
@@ -115,6 +123,10 @@ void bind_linear(nb::module_& m) {
         "M"_a.none(),
         nb::sig("def _stored_minres(A: NamedLinop, b: StoredArray, x0: StoredArray | None, "
                 "options: _SolveOptions, shift: float, M: NamedLinop | None) -> " TESSERA_TOLD));
+  m.def("_stored_gmres", &solve_stored_gmres, "A"_a, "b"_a, "x0"_a.none(), "options"_a, "restart"_a,
+        "M"_a.none(),
+        nb::sig("def _stored_gmres(A: NamedLinop, b: StoredArray, x0: StoredArray | None, "
+                "options: _SolveOptions, restart: int, M: NamedLinop | None) -> " TESSERA_TOLD));
 }
 
 }  // namespace

@@ -215,6 +215,27 @@ nb::object open_stored(const std::string& path, bool writable, const std::string
   return nb::cast(streaming::FormResult::told_by(s).source(s));
 }
 
+StoredArray in_place(nb::handle h, std::string_view who) {
+  return is_stored(h.ptr()) ? stored_of(h) : StoredArray::in_place(host_operand(h, who));
+}
+
+StoredArray place_for(nb::handle out, std::string_view who,
+                      std::initializer_list<nb::handle> operands) {
+  if (is_stored(out.ptr())) return stored_of(out);
+  const Array& to = target_array(out, who);
+  require<DeviceError>(to.device() == cpu, who, ": out is on ", to.device(),
+                       ", expected an array of the host or one on disk");
+  require<ArgumentError>(to.storage().writable(), who, ": out is read-only");
+  for (const nb::handle h : operands)
+    require<ArgumentError>(is_stored(h.ptr()) || !may_share_memory(as_array(h, who), to), who,
+                           ": out shares memory with an operand");
+  return StoredArray::in_place(to);
+}
+
+std::optional<Device> device_or_none(nb::handle h) {
+  return h.is_none() ? std::optional<Device>() : device_from(h);
+}
+
 void bind_stored(nb::module_& m) {
   bind_class(m);
   streaming::set_stream_poll(&check_signals);
@@ -291,13 +312,28 @@ void bind_stored(nb::module_& m) {
       "x"_a, "axis"_a, "path"_a = "");
   m.def(
       "_stored_matmul",
-      [](const StoredArray& a, const StoredArray& b, nb::handle path) {
+      [](const StoredArray& a, const StoredArray& b, nb::handle path, nb::handle device) {
         const std::string to = result_path(path);
-        return released([&] { return streaming::matmul(a, b, to); });
+        const std::optional<Device> where = device_or_none(device);
+        return released([&] { return streaming::matmul(a, b, to, where); });
       },
-      "a"_a, "b"_a, "path"_a.none(),
-      nb::sig("def _stored_matmul(a: StoredArray, b: StoredArray, path: typing.Any) -> "
-              "StoredArray"));
+      "a"_a, "b"_a, "path"_a.none(), "device"_a.none() = nb::none(),
+      nb::sig("def _stored_matmul(a: StoredArray, b: StoredArray, path: typing.Any, "
+              "device: typing.Any = None) -> StoredArray"));
+  m.def(
+      "_stored_matmul_into",
+      [](nb::handle out, nb::handle a, nb::handle b, nb::handle device) {
+        const StoredArray left = in_place(a, "matmul"), right = in_place(b, "matmul");
+        const StoredArray to = place_for(out, "matmul", {a, b});
+        const std::optional<Device> where = device_or_none(device);
+        released([&] { streaming::matmul_into(to, left, right, where); });
+      },
+      "out"_a, "a"_a, "b"_a, "device"_a.none(),
+      nb::sig("def _stored_matmul_into(out: typing.Any, a: typing.Any, b: typing.Any, "
+              "device: typing.Any) -> None"));
+  m.def(
+      "_stored_in_place", [](nb::handle h, const std::string& who) { return in_place(h, who); },
+      "x"_a, "who"_a, nb::sig("def _stored_in_place(x: typing.Any, who: str) -> StoredArray"));
   bind_stored_linalg(m);
   bind_stored_plan(m);
   bind_stored_transforms(m);

@@ -3,6 +3,7 @@
 
 #include "array/linalg.hpp"
 #include "core/sequence.hpp"
+#include "streaming/stored_array.hpp"
 #include "tessera/streaming/stored/stored_factors.hpp"
 #include "tessera/streaming/stored/stored_linalg.hpp"
 
@@ -92,16 +93,40 @@ void bind_stored_linalg(nb::module_& m) {
       "a"_a, "upper"_a, "path"_a = "");
   m.def(
       "_stored_solve",
-      [](const StoredArray& a, const StoredArray& b, const std::string& path) {
-        return released([&] { return streaming::solve(a, b, path); });
+      [](const StoredArray& a, const StoredArray& b, const std::string& path, nb::handle device) {
+        const std::optional<Device> where = device_or_none(device);
+        return released([&] { return streaming::solve(a, b, path, where); });
       },
-      "a"_a, "b"_a, "path"_a = "");
+      "a"_a, "b"_a, "path"_a = "", "device"_a.none() = nb::none());
+  m.def(
+      "_stored_solve_into",
+      [](nb::handle out, nb::handle a, nb::handle b, nb::handle device) {
+        const StoredArray matrix = in_place(a, "solve"), right = in_place(b, "solve");
+        const StoredArray to = place_for(out, "solve", {a, b});
+        const std::optional<Device> where = device_or_none(device);
+        released([&] { streaming::solve_into(to, matrix, right, where); });
+      },
+      "out"_a, "a"_a, "b"_a, "device"_a.none(),
+      nb::sig("def _stored_solve_into(out: typing.Any, a: typing.Any, b: typing.Any, "
+              "device: typing.Any) -> None"));
   m.def(
       "_stored_inverse",
-      [](const StoredArray& a, const std::string& path) {
-        return released([&] { return streaming::inverse(a, path); });
+      [](const StoredArray& a, const std::string& path, nb::handle device) {
+        const std::optional<Device> where = device_or_none(device);
+        return released([&] { return streaming::inverse(a, path, where); });
       },
-      "a"_a, "path"_a = "");
+      "a"_a, "path"_a = "", "device"_a.none() = nb::none());
+  m.def(
+      "_stored_inverse_into",
+      [](nb::handle out, nb::handle a, nb::handle device) {
+        const StoredArray matrix = in_place(a, "inverse");
+        const StoredArray to = place_for(out, "inverse", {a});
+        const std::optional<Device> where = device_or_none(device);
+        released([&] { streaming::inverse_into(to, matrix, where); });
+      },
+      "out"_a, "a"_a, "device"_a.none(),
+      nb::sig("def _stored_inverse_into(out: typing.Any, a: typing.Any, device: typing.Any) -> "
+              "None"));
   m.def(
       "_stored_solve_triangular",
       [](const StoredArray& a, const StoredArray& b, nb::handle trans, bool lower, bool unit,

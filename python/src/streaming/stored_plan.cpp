@@ -36,6 +36,9 @@ void bind_stored_plan(nb::module_& m) {
           "Bytes written to results in memory.")
       .def_prop_ro("host_peak", &StoredPlan::host_peak,
                    "Bytes of host memory that are held at a time, at most.")
+      .def_prop_ro(
+          "device_peak", &StoredPlan::device_peak,
+          "Bytes of a device's memory that are held at a time, at most; 0 where the host computes.")
       .def_prop_ro("disk_peak", &StoredPlan::disk_peak,
                    "Bytes of new files that are there at a time, at most.")
       .def_prop_ro(
