@@ -15,7 +15,7 @@ COILS = im.Coils(6)
 MAPS, HEAD = COILS.maps(SHAPE), im.shepp_logan().image(SHAPE)
 MASK = im.poisson_disc(SHAPE, 2.5, calibration=10)
 LOCS = im.radial(36, 96, 48, golden=True)
-TIMES = 5
+TIMES = 4
 MASKS = np.stack([im.poisson_disc(SHAPE, 4, calibration=8, seed=t) for t in range(TIMES)])
 MANY_LOCS = np.stack([im.radial(15, 96, 48, golden=True, first=15 * t) for t in range(TIMES)])
 FRAMES = HEAD * (1 + 0.3 * np.sin(np.arange(TIMES)))[:, None, None]
@@ -25,7 +25,8 @@ SLICES = np.stack([HEAD, HEAD[::-1] * 0.7])
 SLICE_MAPS = np.stack([MAPS, np.roll(MAPS, 2, 0)])
 SHOTS = np.stack([(np.arange(SHAPE[0])[:, None] % 3 == i) & MASK for i in range(3)])
 MOVES = [0.0, 0.1, -0.05], [(0, 0), (1, 0.5), (-0.5, 1)]
-RAYS = ts.ParallelBeam(np.linspace(0, np.pi, 45, endpoint=False), SHAPE, 69, batch_shape=())
+SECTION = im.shepp_logan().image((32, 30))
+RAYS = ts.ParallelBeam(np.linspace(0, np.pi, 16, endpoint=False), SECTION.shape, 47, batch_shape=())
 
 
 def along(A, x):
@@ -59,27 +60,28 @@ def moved():
 
 
 def rays():
-    return HEAD, RAYS(HEAD).numpy(), lambda y, **more: im.tv_ct(y, RAYS, **more)
+    return SECTION, RAYS(SECTION).numpy(), lambda y, **more: im.tv_ct(y, RAYS, **more)
 
 
-# The truth, its samples, and the recipe as a function of samples; how much worse than the best of a scan "auto" may be
-# where the noise is known: a residual of its size is what a penalty a little too strong leaves.
+# The truth, its samples, and the recipe as a function of samples.
 CASES = {
-    "sense mask": (lambda: one_frame(im.sense, mask=MASK), 1.6),
-    "sense locs": (lambda: one_frame(im.sense, locs=LOCS), 1.6),
-    "l1_wavelet mask": (lambda: one_frame(im.l1_wavelet, mask=MASK), 1.6),
-    "l1_wavelet locs": (lambda: one_frame(im.l1_wavelet, locs=LOCS), 1.6),
-    "tv mask": (lambda: one_frame(im.tv, mask=MASK), 1.6),
-    "tv locs": (lambda: one_frame(im.tv, locs=LOCS), 1.6),
-    "tgv mask": (lambda: one_frame(im.tgv, mask=MASK), 1.6),
-    "llr_dynamic mask": (lambda: dynamic("mask", MASKS), 1.6),
-    "llr_dynamic locs": (lambda: dynamic("locs", MANY_LOCS), 1.6),
-    "subspace mask": (lambda: few("mask", MASKS, 8), 1.6),
-    "subspace locs": (lambda: few("locs", MANY_LOCS, 8), 1.6),
-    "multislice mask": (slices, 1.6),
-    "motion_sense mask": (moved, 1.6),
-    "tv_ct rays": (rays, 1.6),
+    "sense mask": lambda: one_frame(im.sense, mask=MASK),
+    "sense locs": lambda: one_frame(im.sense, locs=LOCS),
+    "l1_wavelet mask": lambda: one_frame(im.l1_wavelet, mask=MASK),
+    "l1_wavelet locs": lambda: one_frame(im.l1_wavelet, locs=LOCS),
+    "tv mask": lambda: one_frame(im.tv, mask=MASK),
+    "tv locs": lambda: one_frame(im.tv, locs=LOCS),
+    "tgv mask": lambda: one_frame(im.tgv, mask=MASK),
+    "llr_dynamic mask": lambda: dynamic("mask", MASKS),
+    "llr_dynamic locs": lambda: dynamic("locs", MANY_LOCS),
+    "subspace mask": lambda: few("mask", MASKS, 8),
+    "subspace locs": lambda: few("locs", MANY_LOCS, 8),
+    "multislice mask": slices,
+    "motion_sense mask": moved,
+    "tv_ct rays": rays,
 }
+# Where the noise is known, and where it is told from the data: at most this times the error of the best of a scan.
+WORSE, WORSE_TOLD = 1.15, 1.25
 
 
 def noisy(data, share, seed=0):
@@ -98,25 +100,75 @@ def test_every_recipe_with_a_lamda_is_here():
     assert takes - {name.split()[0] for name in CASES} == {"joint_maps", "tgv_terms"}
 
 
+def scanned(recipe, y, truth, found, more=()):
+    """The least error of strengths around the one that was found."""
+    near = [im.nrmse(recipe(y, lamda=found.lamda * 10**k).image, truth) for k in (-0.5, 0.35, *more)]
+    return min(im.nrmse(found.image, truth), *near)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_auto_is_near_the_best_of_a_scan(name):
-    make, worse = CASES[name]
-    truth, data, recipe = make()
-    y, level = noisy(data, (0.1, 0.3)[list(CASES).index(name) % 2])
-    found = recipe(y, lamda="auto")
+    truth, data, recipe = CASES[name]()
+    y, level = noisy(data, (0.05, 0.2)[list(CASES).index(name) % 2])
     given = recipe(y, lamda="auto", noise=level)
-    assert found.lamda > 0 and 0.2 < found.lamda / given.lamda < 5
-    same = recipe(y, lamda=found.lamda)
-    assert same.lamda == found.lamda and np.array_equal(same.image, found.image)
-    scan = [im.nrmse(recipe(y, lamda=found.lamda * 10**k).image, truth) for k in (-1, -0.5, 0.5)]
-    errors = [im.nrmse(one.image, truth) for one in (found, given)]
-    best = min(*scan, *errors)
-    assert errors[1] < worse * best and errors[0] < 1.3 * worse * best, (errors, scan)
+    best = scanned(recipe, y, truth, given)
+    assert given.lamda > 0 and im.nrmse(given.image, truth) < WORSE * best
+    same = recipe(y, lamda=given.lamda)
+    assert same.lamda == given.lamda and np.array_equal(same.image, given.image)
+    found = recipe(y, lamda="auto")
+    assert 0.4 < found.lamda / given.lamda < 2.5 and im.nrmse(found.image, truth) < WORSE_TOLD * best
+
+
+def test_a_risk_without_a_least_keeps_to_what_was_looked_at():
+    """It falls all the way, as of samples that are noise alone: then the strongest lambda that was tried, or nearly."""
+    from tessera.imaging._automatic import _least
+
+    for bend in (0.0, 1e-13, 1e-3):
+        assert 10 <= _least(lambda value, bend=bend: -np.log10(value) + bend * np.log10(value) ** 2, 1.0) <= 100.1
+        assert 1e-5 < _least(lambda value, bend=bend: np.log10(value) + bend * np.log10(value) ** 2, 1.0) <= 1e-3
+
+
+WHO, PATTERNS = ("sense", "l1_wavelet", "tv", "llr_dynamic"), ("disc", "lines", "spokes", "weighted spokes")
+DRAWN = [
+    (who, pattern, (0.02, 0.1, 0.4)[(i + j) % 3], i + 2 * j)
+    for i, who in enumerate(WHO)
+    for j, pattern in enumerate(PATTERNS)
+]
+
+
+@pytest.mark.parametrize("who, pattern, share, seed", DRAWN)
+def test_auto_over_patterns_noise_and_seeds(who, pattern, share, seed):
+    """Small images; the seed draws the noise, the mask and the first angle."""
+    shape, coils = (32, 30), im.Coils(5)
+    lines = np.broadcast_to(np.isin(np.arange(32), [*range(seed % 2, 32, 2), *range(12, 20)])[:, None], shape)
+    spokes = im.radial(24, 64, 32, golden=True, first=7 * seed)
+    where = {
+        "disc": {"mask": im.poisson_disc(shape, 2.5, calibration=8, seed=seed)},
+        "lines": {"mask": lines},
+        "spokes": {"locs": spokes},
+        "weighted spokes": {"locs": spokes, "weights": np.sqrt(np.linalg.norm(spokes, axis=-1) + 0.25) / 4},
+    }[pattern]
+    head, maps = im.shepp_logan().image(shape), coils.maps(shape)
+    clean = along(im.sense_operator(maps, **{k: v for k, v in where.items() if k != "weights"}), head)
+    truth, recipe = head, getattr(im, who)
+    if who == "llr_dynamic":
+        where = {name: np.stack([value] * 3) for name, value in where.items()}
+        truth, clean = (
+            head * np.array([1, 0.8, 1.2])[:, None, None],
+            clean * np.array([1, 0.8, 1.2]).reshape(3, 1, *[1] * (clean.ndim - 1)),
+        )
+    y, level = noisy(clean, share, 100 + seed)
+
+    def of(y, **more):
+        return recipe(y, maps, **where, **more)
+
+    found = of(y, lamda="auto", noise=level)
+    assert im.nrmse(found.image, truth) < WORSE * scanned(of, y, truth, found, (-0.2, 0.15))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_cannot_be_told_is_a_sentence(name):
-    truth, data, recipe = CASES[name][0]()
+    truth, data, recipe = CASES[name]()
     who = name.split()[0]
     for bad in ("best", None, -1.0, np.nan, np.inf, [], "0.1"):
         with pytest.raises(ts.ArgumentError, match=f"^{who}: lamda "):
@@ -145,11 +197,9 @@ def test_what_has_no_auto(who):
             im.tgv_terms(ts.Identity(("Ny", "Nx")), "auto")
 
 
-@pytest.mark.parametrize(
-    "name", ["sense mask", "tgv mask", "subspace mask", "multislice mask", "motion_sense mask", "tv_ct rays"]
-)
+@pytest.mark.parametrize("name", ["sense mask", "subspace mask", "multislice mask", "tv_ct rays"])
 def test_on_a_device(name):
-    truth, data, recipe = CASES[name][0]()
+    truth, data, recipe = CASES[name]()
     y, level = noisy(data, 0.1)
     here = recipe(y, lamda="auto", maxiter=5)
     if name == "tv_ct rays":

@@ -257,7 +257,7 @@ def test_frames_together_are_nearer_than_each_alone(kind, rng):
     data = np.stack([im.sense_operator(maps, locs=o.get("locs"))(x).numpy() for o, x in zip(one, truth, strict=True)])
     data = data + 0.01 * (rng.standard_normal(data.shape) + 1j * rng.standard_normal(data.shape))
     alone = np.stack([im.sense(y, maps, **o, lamda=1e-2).image.numpy() for y, o in zip(data, one, strict=True)])
-    found = im.llr_dynamic(data, maps, **given, lamda="auto", noise=0.01 * np.sqrt(2), maxiter=40)
+    found = im.llr_dynamic(data, maps, **given, lamda="auto", noise=0.01 * np.sqrt(2), maxiter=100)
     assert im.nrmse(found.image, truth) < 0.8 * im.nrmse(alone, truth) and found.lamda > 0
     for call, words in [
         (lambda: im.llr_dynamic(data[:-1], maps, **given, lamda=1.0), "6 frames beside samples of 5"),

@@ -8,7 +8,7 @@ operators. Nothing below this package knows of it.
 """
 
 from .._checked import check_arguments as _check_arguments
-from ._automatic import by_discrepancy, noise_level
+from ._automatic import noise_level
 from ._calibration import Calibration
 from ._coils import Coils, compress_coils, root_sum_of_squares, whitening
 from ._combining import adaptive_combine, compress_coils_geometrically
@@ -60,7 +60,6 @@ __all__ = [
     "Scan",
     "adaptive_combine",
     "adaptive_maps",
-    "by_discrepancy",
     "compress_coils",
     "compress_coils_geometrically",
     "cones",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How strong a penalty is to be, told by the noise: the discrepancy principle of Morozov."""
+"""How strong a penalty is to be, told by the noise: the least unbiased estimate of the risk (SURE, of Stein)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ import tessera as ts
 from .. import ArgumentError
 from .._checked import Numbers
 from ._finite import finite, inexact
+from ._placing import is_stored
 
-_STEPS = 8
-_NEAR = 0.03  # of the residual that is aimed at
-TRY = {"maxiter": 20, "rtol": 1e-3}  # of each lambda that is looked at
+_DECADES = (1, 0, -1, -2, -3)  # of lambda around a first guess that are looked at, strong ones first
+_HALVES = (0.5, 0.25)  # of a decade, to both sides of the best
+_MOVED = 0.1  # of the noise: how far the samples are moved to see how much of it an image takes up
+_SAMPLES = 1 << 14  # of a coil, that tell the noise where they are on disk
+_SEED = 60_221_407  # of the noise that moves them: one that nobody has drawn the noise of an example with
+TRY = {"maxiter": 20, "rtol": 1e-6}  # of each lambda that is looked at: as exact as what moved samples change is small
 
 
 def noise_level(kspace: Numbers, radius: Numbers) -> float:
@@ -53,56 +57,77 @@ def check_tellable(who: str, coils: int) -> None:
         )
 
 
-def noise_size(who: str, noise: float | None, frames: Sequence[tuple[Any, Any, Any]]) -> float:
-    """The length that the noise of all samples has: that of ``noise`` in each, or of what the samples tell, the median
-    of frames. Each frame is its samples (coils, ...) as they were measured, where they are (None on a grid), and what
-    they are multiplied with."""
-    level = noise
-    if level is None:
-        level = float(np.median([_told_by(who, *frame) for frame in frames]))
-    return noise_length(who, level, sum(len(part) * float(np.sum(np.abs(f) ** 2)) for part, _, f in frames))
+def level_of(who: str, noise: float | None, frames: Sequence[tuple[Any, Any, Any]]) -> float:
+    """The root mean square of the noise of a sample: ``noise``, or what the samples tell, the median of frames. Each
+    frame is its samples (coils, ...) as they were measured, where they are (None on a grid), and what they are
+    multiplied with."""
+    if noise is None:
+        return float(np.median([_told_by(who, *frame) for frame in frames]))
+    return checked_level(who, noise)
 
 
-def noise_length(who: str, level: Any, squares: float) -> float:
-    """The length of noise of this root mean square in samples whose factors have this sum of squares."""
+def checked_level(who: str, level: Any) -> float:
+    """The root mean square of the noise of a sample, a number that is not negative."""
     try:
         value = float(level)
     except (TypeError, ValueError):
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
         raise ArgumentError(f"{who}: noise {level!r}; expected its root mean square in a sample, not negative")
-    return value * math.sqrt(squares)
+    return value
+
+
+class FrameOnDisk:
+    """The samples (coils, ...) of one of several frames on disk, of which a coil is read at a time."""
+
+    def __init__(self, frames: Any, number: int):
+        self._frames, self._number = frames, number
+        self.shape = tuple(frames.shape[1:])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, coil: int) -> Any:
+        return self._frames[self._number, coil]
 
 
 def _told_by(who: str, samples: Any, locs: Any, factors: Any) -> float:
     check_tellable(who, len(samples))
-    shape, seen = samples.shape[1:], np.abs(factors) > 0
+    shape, seen = tuple(samples.shape[1:]), np.abs(factors) > 0
     axes = np.meshgrid(*[np.arange(n) / n - 0.5 for n in shape], indexing="ij", sparse=True)
     squares: Any = sum(axis**2 for axis in axes) if locs is None else np.sum(np.asarray(locs) ** 2, -1)
-    return noise_level(samples[:, seen], np.broadcast_to(squares, shape)[seen])
+    far = np.broadcast_to(squares, shape)
+    if not (is_stored(samples) or isinstance(samples, FrameOnDisk)):
+        return noise_level(samples[:, seen], far[seen])
+    # Of samples on disk some of the outer ones, coil by coil: the level of the noise is a mean.
+    outer = np.flatnonzero(seen & (far >= (np.quantile(far[seen], 0.75) if seen.any() else 0)))
+    few = outer[:: max(1, len(outer) // _SAMPLES)]
+    taken = np.stack([samples[coil].numpy().reshape(-1)[few] for coil in range(samples.shape[0])])
+    return noise_level(taken, np.ones(len(few)))
 
 
-def by_discrepancy(residual: Callable[[float], float], start: float, target: float) -> float:
-    """The lambda at which ``residual``, the length of what a reconstruction leaves of the data, is ``target``, within
-    five decades around ``start``.
+def _least(risk: Callable[[float], float], start: float) -> float:
+    """The lambda of the least risk: by decades from strong to weak until it rises, then between, and last where the
+    parabola through the best and its neighbours has its bottom."""
+    seen: dict[float, float] = {}
 
-    Where data and operator differ by more than the noise (maps that are estimates, an object that ends between pixels),
-    no penalty reaches the target: then the residual may exceed that of the smallest lambda by a twentieth.
+    def at(place: float) -> float:
+        if place not in seen:
+            seen[place] = risk(start * 10**place)
+        return seen[place]
 
-    >>> round(ts.imaging.by_discrepancy(lambda value: value**0.5, 1.0, 0.1), 3)
-    0.01
-    """
-    if not (start > 0 and target >= 0):
-        raise ArgumentError(f"by_discrepancy: start {start}, target {target}; expected > 0 and >= 0")
-    low, high = math.log10(start) - 3, math.log10(start) + 2
-    aim = max(target, 1.05 * residual(10**low))
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        left = residual(10**middle)
-        if abs(left - aim) < _NEAR * aim:
-            return float(10**middle)
-        low, high = (low, middle) if left > aim else (middle, high)
-    return float(10 ** ((low + high) / 2))
+    for place in _DECADES:
+        if at(place) > min(seen.values()):
+            break
+    best = min(seen, key=at)
+    for half in _HALVES:
+        best = min((best, best + half, best - half), key=at)
+    step = _HALVES[-1]
+    left, middle, right = (at(place) for place in (best - step, best, best + step))
+    bend = left - 2 * middle + right
+    bottom = step * (left - right) / (2 * bend) if bend > 0 else 0.0
+    # At the end of the decades the best may be none of the three, and the bottom of a flat parabola is anywhere.
+    return float(start * 10 ** (best + min(max(bottom, -step), step)))
 
 
 def strength(who: str, lamda: Any) -> float:
@@ -117,32 +142,68 @@ def strength(who: str, lamda: Any) -> float:
 
 
 def chosen(
-    who: str, lamda: Any, start: float, size: Callable[[], float], solve: Callable[[float, Any], Any], A: Any, data: Any
+    who: str,
+    lamda: Any,
+    start: float,
+    spread: Callable[[], Any],
+    solve: Callable[[float, Any, Any], Any],
+    A: Any,
+    y: Any,
 ) -> float:
-    """``lamda`` as a number: itself, or the one that leaves a residual of length ``size()``. ``solve`` makes an image
-    of a lambda and of the image that was found before it."""
+    """``lamda`` as a number: itself, or the one whose image x has the least risk, the expected |A x - E y|^2. Stein's
+    estimate of it is |A x - y|^2 + 2 Re<n, dx>, but for a constant: n is noise like that of the samples, of standard
+    deviations ``spread()``, and dx is how A x changes with it. ``solve`` makes x of a lambda, of samples and of the x
+    that was found of them before; ``A`` gives the samples of x."""
     if not isinstance(lamda, str):
         return strength(who, lamda)
     if lamda != "auto":
         raise ArgumentError(f'{who}: lamda {lamda!r}; expected a number or "auto"')
-    last: list[Any] = [None]
+    noise = _noise_like(y, spread())
+    moved_samples = y + _MOVED * noise
+    samples, last = (y, moved_samples.compute() if is_stored(y) else moved_samples), [None, None]
 
-    def residual(value: float) -> float:
-        last[0] = solve(value, last[0])
-        return float(ts.sqrt(ts.sum(ts.abs2(A(last[0]) - data))))
+    def risk(value: float) -> float:
+        last[:] = [solve(value, *given) for given in zip(samples, last, strict=True)]
+        fit, moved = (A(x) for x in last)
+        change = float(ts.real(ts.sum(ts.conj(noise) * (moved - fit)))) / _MOVED
+        return energy(fit - y) + 2 * change
 
-    target = size()
-    return by_discrepancy(residual, start, target) if start > 0 else 0.0
+    return _least(risk, start) if start > 0 else 0.0
 
 
-def damped(who: str, A: Any, data: Any, lamda: Any, size: Callable[[], float], **options: Any) -> tuple[Any, float]:
+def energy(x: Any) -> float:
+    """The sum of |x|^2, of an array on disk too."""
+    return float(ts.sum(ts.abs(x) ** 2 if is_stored(x) else ts.abs2(x)))
+
+
+def _noise_like(y: Any, spread: Any) -> Any:
+    """Noise of these standard deviations in samples like ``y``, the same in every call, and on disk where they are: a
+    coil is drawn at a time (or, where the deviations are those of several frames, a coil of a frame)."""
+    kind = np.result_type(np.dtype(str(y.dtype)), np.float32)  # whole numbers too
+    real: Any = np.float32 if kind in (np.float32, np.complex64) else np.float64
+    shape, spread, rng = tuple(y.shape), np.asarray(spread, real), np.random.default_rng(_SEED)
+    leading = 2 if spread.ndim == len(shape) > 2 and spread.shape[1] == 1 else 1
+    noise = ts.stored.zeros(shape, str(kind)) if is_stored(y) else np.empty(shape, kind)
+    every = np.broadcast_to(spread, shape)
+    for at in np.ndindex(*shape[:leading]):
+        drawn = rng.standard_normal(shape[leading:], real)
+        if kind.kind == "c":
+            drawn = (drawn + 1j * rng.standard_normal(shape[leading:], real)) / np.sqrt(real(2))
+        noise[at] = (drawn * every[at]).astype(kind)
+    return noise if is_stored(y) else ts.asarray(noise).to(y.device)
+
+
+def damped(who: str, A: Any, data: Any, lamda: Any, spread: Callable[[], Any], **options: Any) -> tuple[Any, float]:
     """Minimises |A x - y|^2 + lamda |x|^2 by CG; the result, and ``lamda`` as a number."""
-    first, start = A.H(data), 0.0
+    start = 0.0
 
-    def solve(value: float, x0: Any, **more: Any) -> Any:
-        return ts.solve.cg(A.N if value == 0 else A.N + value * ts.Identity(), first, x0, **more)
+    def solve(value: float, y: Any, x0: Any, **more: Any) -> Any:
+        if value > 0 and is_stored(y):  # a sum of operators is not cut along the coils, which the normal sums over
+            return ts.solve.lsqr(A, y, damp=math.sqrt(value), **more)  # x0 would be what it is damped towards
+        return ts.solve.cg(A.N if value == 0 else A.N + value * ts.Identity(), A.H(y), x0, **more)
 
     if isinstance(lamda, str):
-        start = 0.01 * float(ts.sum(ts.abs2(A(first)))) / max(float(ts.sum(ts.abs2(first))), 1e-300)
-    value = chosen(who, lamda, start, size, lambda value, x0: solve(value, x0, **TRY).x, A, data)
-    return solve(value, None, **options), value
+        first = A.H(data)
+        start = 0.01 * energy(A(first)) / max(energy(first), 1e-300)
+    value = chosen(who, lamda, start, spread, lambda value, y, x0: solve(value, y, x0, **TRY).x, A, data)
+    return solve(value, data, None, **options), value

@@ -90,17 +90,25 @@ class Calibration:
         images = ts.solve.cg(W.N, W.H(weights(ts.asarray(samples))), maxiter=_ITERATIONS, rtol=1e-3).x
         return np.asarray(ts.FFT(len(widths), ("C",), centered=True)(images))
 
-    def maps(self, *, kernel: int = 6, crop: float = 0.0, budget: Any = None) -> npt.NDArray[Any]:
+    def maps(
+        self, *, kernel: int = 6, crop: float = 0.0, budget: Any = None, out: npt.NDArray[Any] | None = None
+    ) -> npt.NDArray[Any]:
         """ESPIRiT's maps (coils, *shape) of the centre; pixels with eigenvalues below ``crop`` are zero. ``budget`` is
-        that of :func:`espirit`.
+        that of :func:`espirit`. Maps are written into ``out`` where it is given, which may be a memory map of a file.
 
         >>> gathered = ts.imaging.Calibration((8, 8), width=4)
         >>> gathered.add(np.random.default_rng(0).standard_normal((2, 8, 8)))
         >>> gathered.maps(kernel=3).shape
         (2, 8, 8)
         """
+        if out is not None and (out.ndim < 2 or out.shape[1:] != self.shape or out.dtype.kind != "c"):
+            raise ArgumentError(
+                f"calibration: out is {out.dtype} of {out.shape}; expected complex numbers of (coils, *{self.shape})"
+            )
         if kernel < 1:
             raise ArgumentError(f"calibration: a kernel of {kernel} samples; expected at least 1")
         centre = self.centre()
         kernels = [min(kernel, n) for n in centre.shape[1:]]
-        return maps_of_centre(centre, self.shape, kernels=kernels, crop=crop, budget=budget)
+        if out is not None and len(out) != len(centre):
+            raise ArgumentError(f"calibration: out for {len(out)} coils; expected {len(centre)}")
+        return maps_of_centre(centre, self.shape, kernels=kernels, crop=crop, budget=budget, out=out)

@@ -78,8 +78,10 @@ def maps_of_centre(
     crop: float = 0.95,
     soft: bool = False,
     budget: Any = None,
+    out: npt.NDArray[Any] | None = None,
 ) -> npt.NDArray[Any]:
-    """What :func:`espirit` makes of the samples of the centre (coils, *widths), for an image of ``shape``."""
+    """What :func:`espirit` makes of the samples of the centre (coils, *widths), for an image of ``shape``; one set of
+    maps is written into ``out`` where it is given."""
     finite("espirit", **{"the centre of kspace": centre})
     seen, widths = centre.any(0), centre.shape[1:]
     if not seen.any():
@@ -93,7 +95,7 @@ def maps_of_centre(
     room = _Room(centre.astype(kind, copy=False), kernels, budget)
     partial = _correlations(_row_space(room, threshold), room.at_once)
     partial = (partial / math.prod(kernels)).astype(kind).reshape(*partial.shape[:-2], coils**2)
-    result = np.empty((maps, coils, *shape), kind)
+    result = np.empty((maps, coils, *shape), kind) if out is None else out[None]
     for place, products in _products(partial, shape, (), room.at_once):
         values, vectors = strongest(products.reshape(-1, coils, coils), maps, crop)
         sizes = [end.stop - end.start for end in place]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import tessera as ts
+
 from .. import ArgumentError
 
 
@@ -18,6 +20,10 @@ def finite(who: str, **given: Any) -> None:
     """
     for name, value in given.items():
         if value is None:
+            continue
+        if isinstance(value, ts.stored.StoredArray):
+            if not bool(ts.all(ts.isfinite(value))):
+                raise ArgumentError(f"{who}: values of {name}, which is on disk, are not finite")
             continue
         x = np.asarray(value)
         if x.dtype.kind not in "biufc":

@@ -300,8 +300,18 @@ class RawReader:
             numbers = numbers[at == only[name] if name in only else at < outer.get(name, 1)]
         return numbers
 
-    def scan(self, only: Mapping[str, int], *, calibration: bool = False) -> Scan:
-        """What there is, or a part of it; with ``calibration`` what maps are learned from."""
+    def samples(self, only: Mapping[str, int]) -> int:
+        """How many a coil has in this part."""
+        if self.cartesian:
+            frames = math.prod(n for name, n in self.outer.items() if name not in only)
+            return frames * math.prod(self.encoding.matrix)
+        return int(self.heads["number_of_samples"][self._chosen(only)].astype(np.int64).sum())
+
+    def scan(self, only: Mapping[str, int], *, calibration: bool = False, mixing: Any = None) -> Scan:
+        """What there is, or a part of it; with ``calibration`` what maps are learned from. The coils are those that the
+        rows of ``mixing`` (coils, coils of the file) make of it, by default themselves."""
+        rows = None if mixing is None else np.asarray(mixing, np.complex64)
+        coils = self.coils if rows is None else len(rows)
         image = self._chosen(only)
         kept = [name for name in self.outer if name not in only]
         sizes = [self.outer[name] for name in kept]
@@ -310,9 +320,9 @@ class RawReader:
             own = self._among(self.calibration, only)
             if calibration and own.size:
                 parts = [np.sort(np.concatenate([own, self._among(self.both, only)])), image]
-            found = self._cartesian(parts, self.coils, kept, sizes)
+            found = self._cartesian(parts, coils, kept, sizes, rows)
         else:
-            found = self._along_trajectory(image, self.coils, kept, sizes)
+            found = self._along_trajectory(image, coils, kept, sizes, rows)
         return dataclasses.replace(found, noise=self.noise_scan(), affine=self.affine(only), left_out=self.left_out)
 
     def _empty(self, shape: list[int]) -> npt.NDArray[np.complex64]:
@@ -324,14 +334,15 @@ class RawReader:
             )
         return np.asarray(made)
 
-    def _cartesian(self, parts: Sequence[Any], coils: int, kept: list[str], sizes: list[int]) -> Scan:
+    def _cartesian(self, parts: Sequence[Any], coils: int, kept: list[str], sizes: list[int], mixing: Any) -> Scan:
         """The mean of the readouts of the first part; each further one fills places where there is none before it."""
         nz, ny, nx = self.encoding.matrix
         kspace = self._empty([*sizes, coils, nz, ny, nx])
         counts = np.zeros((*sizes, nz, ny, nx), np.uint16)
         for part in parts:
             free = counts == 0
-            for number, head, values, _ in self._readouts(part):
+            for number, head, seen, _ in self._readouts(part):
+                values = seen if mixing is None else mixing @ seen
                 z, y, left = self._place(number, head, values.shape[1])
                 at = tuple(int(head["idx"][name]) for name in kept)
                 line = np.s_[left : left + values.shape[1]]
@@ -404,7 +415,7 @@ class RawReader:
             )
         return group, int(many[0]), int(lengths[0]), int(dims[0])
 
-    def _along_trajectory(self, image: Any, coils: int, kept: list[str], sizes: list[int]) -> Scan:
+    def _along_trajectory(self, image: Any, coils: int, kept: list[str], sizes: list[int], mixing: Any) -> Scan:
         group, readouts, samples, ndim = self._groups(image, kept, sizes)
         kspace = self._empty([*sizes, coils, readouts, samples])
         locs = np.zeros((*sizes, readouts, samples, ndim))
@@ -413,7 +424,7 @@ class RawReader:
             if not np.isfinite(points).all():
                 raise self._fail(number, "has locations that are not finite")
             at = tuple(int(head["idx"][name]) for name in kept)
-            kspace[at][:, seen[place]] = values
+            kspace[at][:, seen[place]] = values if mixing is None else mixing @ values
             locs[at][seen[place]] = points[:, ::-1]  # files have x first
             seen[place] += 1
         matrix = self.encoding.matrix[3 - ndim :]

@@ -12,7 +12,7 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from .._checked import Numbers
-from ._automatic import damped, noise_size
+from ._automatic import damped, level_of
 from ._finite import finite
 from ._measured import as_precise, measured
 from ._placing import placed
@@ -114,9 +114,8 @@ def motion_sense(
     data = measured("motion_sense", A, kspace, taken, device=device, budget=budget)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
 
-    def size() -> float:
-        samples = ts.asarray(kspace).to("cpu").numpy()
-        return noise_size("motion_sense", noise, [(samples, None, taken)])
+    def spread() -> Any:
+        return level_of("motion_sense", noise, [(ts.asarray(kspace).to("cpu").numpy(), None, taken)]) * np.abs(taken)
 
-    result, value = damped("motion_sense", A, data, lamda, size, **options)
+    result, value = damped("motion_sense", A, data, lamda, spread, **options)
     return Reconstruction(result.x, A, result, value)

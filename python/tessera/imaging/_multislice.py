@@ -12,7 +12,7 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from .._checked import Numbers
-from ._automatic import damped, noise_size
+from ._automatic import damped, level_of
 from ._finite import finite
 from ._measured import measured
 from ._placing import placed
@@ -92,10 +92,9 @@ def multislice(
     data = measured("multislice", A, kspace, mask, device=device, budget=budget)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
 
-    def size() -> float:
+    def spread() -> Any:
         factors = np.ones(tuple(data.shape[1:])) if mask is None else np.asarray(mask)
-        samples = ts.asarray(kspace).to("cpu").numpy()
-        return noise_size("multislice", noise, [(samples, None, factors)])
+        return level_of("multislice", noise, [(ts.asarray(kspace).to("cpu").numpy(), None, factors)]) * np.abs(factors)
 
-    result, value = damped("multislice", A, data, lamda, size, **options)
+    result, value = damped("multislice", A, data, lamda, spread, **options)
     return Reconstruction(result.x, A, result, value)

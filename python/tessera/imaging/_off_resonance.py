@@ -44,6 +44,7 @@ def turning(
     *,
     dtype: Any,
     tol: float,
+    toeplitz: bool | None = None,
 ) -> NamedLinop:
     """The encoding of samples of ``dtype`` at ``locs``, of all frequencies of the grid without these, whose pixels turn
     by ``field_map`` (hertz) during ``times`` (seconds; of the samples, or of their last axes)."""
@@ -63,8 +64,8 @@ def turning(
         )
     real: Any = np.float32 if np.dtype(str(dtype)) == np.complex64 else np.float64
     names: tuple[Any, Any, Any] = (tuple(kdims), tuple(dims), ("C",))
-    data = seconds.astype(float)
-    return ts.FieldMapNUFFT(points, tuple(shape), frequencies.astype(real), data, *names, tol=tol, wrap=True)
+    options: dict[str, Any] = dict(tol=tol, wrap=True, toeplitz=toeplitz)
+    return ts.FieldMapNUFFT(points, tuple(shape), frequencies.astype(real), seconds.astype(float), *names, **options)
 
 
 def _grid(shape: Sequence[int]) -> list[npt.NDArray[Any]]:

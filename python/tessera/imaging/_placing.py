@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,12 +75,41 @@ def brought(data: ts.Array, *, device: Any, budget: Any, ranks: bool = False) ->
     return data.to(there) if moves else data
 
 
+def _kept(image: Sequence[int], samples: Sequence[int], dtype: Any) -> int:
+    """Bytes that a reconstruction takes beside its operator, in memory."""
+    return np.dtype(str(dtype)).itemsize * (_VECTORS * math.prod(image) + 2 * math.prod(samples))
+
+
+def is_stored(*arrays: Any) -> bool:
+    """Whether one of them is on disk."""
+    return any(isinstance(a, ts.stored.StoredArray) for a in arrays)
+
+
+def goes_to_disk(image: Sequence[int], samples: Sequence[int], *, device: Any, budget: Any, ranks: bool) -> bool:
+    """Whether samples, maps and the vectors of a solver are on disk: a budget of the host does not hold them."""
+    if budget is None or devices_of(device) != ["cpu"] or (ranks and ts.dist.world.size > 1):
+        return False
+    return bytes_of(budget) <= _kept(image, samples, "complex64")
+
+
+@contextlib.contextmanager
+def within(budget: Any) -> Iterator[None]:
+    """No more than ``budget`` bytes of the host beside what is in use; a narrower one that is set stays."""
+    if budget is None:
+        yield
+        return
+    ts.synchronize()
+    stats = ts.memory_stats("cpu")
+    most = stats["in_use"] + bytes_of(budget)
+    with ts.memory_budget(host=min(most, stats["budget"]) if stats["budget"] > 0 else most):
+        yield
+
+
 def _fitted(operator: NamedLinop, coils: int, devices: list[str], budget: Any, dtype: Any) -> ts.Fitted:
     sizes = [operator.size(dim) or 1 for dim in operator.ishape]
     samples = [operator.size(dim) or 1 for dim in operator.oshape]
-    item = np.dtype(str(dtype)).itemsize
     room = bytes_of(budget)
-    kept = item * (_VECTORS * math.prod(sizes) + 2 * math.prod(samples))
+    kept = _kept(sizes, samples, dtype)
     if "cpu" in devices and room <= kept:
         raise ArgumentError(
             f"imaging: a budget of {room} bytes; the samples {tuple(samples)} and {_VECTORS} images of {tuple(sizes)} "
@@ -87,4 +117,11 @@ def _fitted(operator: NamedLinop, coils: int, devices: list[str], budget: Any, d
         )
     rooms: dict[Any, int | str] = {name: room - kept if name == "cpu" else room for name in devices}
     part = operator if coils == operator.size("C") else operator.split({"C": slice(0, coils)})
-    return ts.fit(part.N, shape=tuple(sizes), dtype=dtype, budget=rooms)
+    fitted = ts.fit(part.N, shape=tuple(sizes), dtype=dtype, budget=rooms)
+    alone = [str(dim) for spec in fitted.specs for dim in spec.batch_sizes if operator.size(dim) is None]
+    if alone:
+        raise ts.OutOfMemory(
+            f"imaging: a budget of {room} bytes; the normal of {operator} fits it only when it is cut along {alone}, "
+            "of its output alone, and then it is the normal of no operator: give more"
+        )
+    return fitted

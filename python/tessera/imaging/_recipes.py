@@ -13,10 +13,10 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from .._checked import Numbers
-from ._automatic import TRY, chosen, damped, noise_size
+from ._automatic import TRY, chosen, damped, level_of
 from ._finite import finite
 from ._off_resonance import turning
-from ._placing import brought, placed
+from ._placing import brought, devices_of, goes_to_disk, is_stored, placed, within
 
 _DIMS = {2: ("Ny", "Nx"), 3: ("Nz", "Ny", "Nx")}
 _KDIMS = {2: ("Ky", "Kx"), 3: ("Kz", "Ky", "Kx")}
@@ -68,13 +68,14 @@ def sense_operator(
     file of images, and ``times`` when samples are taken, in seconds, of the shape of the samples or of its last axes.
     ``toeplitz`` and ``tol`` are those of ``ts.NUFFT``; ``device`` is where the operator lives, a list of devices shares
     the coils out; with ``budget`` bytes on each it works on as many coils at a time as they allow, and with ``ranks``
-    the coils are shared out among the ranks of mpirun, each of which makes the same call.
+    the coils are shared out among the ranks of mpirun, each of which makes the same call. Maps may be on disk
+    (:mod:`tessera.stored`): then the operator reads those of a few coils at a time.
 
     >>> maps = ts.imaging.Coils(4).maps((16, 16))
     >>> print(ts.imaging.sense_operator(maps).oshape, ts.imaging.sense_operator(maps, locs=np.zeros((5, 2))).oshape)
     (C, Ky, Kx) (C, K)
     """
-    sensitivities = np.asarray(maps)
+    sensitivities = maps if is_stored(maps) else np.asarray(maps)
     ndim = sensitivities.ndim - 1
     if ndim not in _DIMS:
         raise ArgumentError(
@@ -98,14 +99,22 @@ def sense_operator(
             )
         kdims, samples = ("R", "K")[3 - points.ndim :], points.shape[:-1]
         encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol, wrap=True)
-    dtype = np.result_type(sensitivities.dtype, np.complex64)
+    dtype = np.result_type(np.dtype(str(sensitivities.dtype)), np.complex64)
     if field_map is not None or times is not None:
-        encode = turning(locs, shape, kdims, dims, field_map, times, dtype=dtype, tol=tol)
+        normals = None if toeplitz else False  # by cost: a matrix at each frequency may be too large
+        encode = turning(locs, shape, kdims, dims, field_map, times, dtype=dtype, tol=tol, toeplitz=normals)
     kept = _factors(mask, weights, samples)
     chain = encode @ coils
     if kept is not None:  # in the precision of the maps: a mask does not make single data double
         same = kept.astype(_single(kept)) if dtype == np.complex64 else kept
         chain = ts.Diagonal(same[None], ("C", *kdims)) @ chain
+    if is_stored(maps):
+        if devices_of(device) != ["cpu"] or (ranks and ts.dist.world.size > 1):
+            raise ArgumentError(
+                f"sense_operator: device={device!r}, ranks={ranks} beside samples or maps on disk; expected neither: "
+                "they pass through the host"
+            )
+        return chain
     return placed(chain, device=device, budget=budget, ranks=ranks, dtype=str(dtype))
 
 
@@ -135,31 +144,53 @@ class _Problem:
 
     def __init__(self, who: str, kspace: Any, maps: Any, noise: float | None, encoding: dict[str, Any]):
         self.who, self.noise, self.encoding = who, noise, encoding
-        self.A = sense_operator(maps, **encoding)
         where = {name: encoding[name] for name in ("device", "budget", "ranks")}
-        data = brought(ts.asarray(kspace), **where)
+        self.on_disk = is_stored(kspace, maps) or goes_to_disk(np.shape(maps)[1:], np.shape(kspace), **where)
+        with self.room():
+            self._check(kspace, maps)
+
+    def _check(self, kspace: Any, maps: Any) -> None:
+        encoding = self.encoding
+        where = {name: encoding[name] for name in ("device", "budget", "ranks")}
+        if self.on_disk:
+            maps, kspace = (a if is_stored(a) else ts.stored.array(a) for a in (maps, kspace))
+        self.A = sense_operator(maps, **encoding)
+        data = kspace if self.on_disk else brought(ts.asarray(kspace), **where)
         sizes = [self.A.size(dim) for dim in self.A.oshape]
         if data.ndim != len(sizes) or any(s is not None and s != n for s, n in zip(sizes, data.shape, strict=True)):
             raise ArgumentError(
-                f"{who}: k-space of shape {tuple(data.shape)}; expected {self.A.oshape} of sizes {tuple(sizes)}"
+                f"{self.who}: k-space of shape {tuple(data.shape)}; expected {self.A.oshape} of sizes {tuple(sizes)}"
             )
-        bad = ts.nonzero(~ts.isfinite(data))
-        if bad[0].size:
+        finite(self.who, **({"kspace": data} if self.on_disk else {}))
+        bad = () if self.on_disk else ts.nonzero(~ts.isfinite(data))
+        if bad and bad[0].size:
             place = tuple(int(part[0]) for part in bad)
-            raise ArgumentError(f"{who}: {bad[0].size} samples of k-space are not finite, the first at {place}")
+            raise ArgumentError(f"{self.who}: {bad[0].size} samples of k-space are not finite, the first at {place}")
         self.raw = data
         self.factors = _factors(encoding["mask"], encoding["weights"], tuple(data.shape[1:]))
         if self.factors is not None and data.dtype == "complex64":
             self.factors = self.factors.astype(_single(self.factors))
-        self.data = data if self.factors is None else data * ts.asarray(self.factors).to(data.device)
+        if self.factors is None:
+            self.data = data
+        else:
+            self.data = data * (self.factors if self.on_disk else ts.asarray(self.factors).to(data.device))
 
-    def noise_size(self) -> float:
-        """The length that the noise of all samples has."""
+    def room(self) -> Any:
+        """What a solver may take of the host where its vectors are on disk."""
+        return within(self.encoding["budget"] if self.on_disk else None)
+
+    def kept(self, image: Any) -> Any:
+        """The image, on disk where all else is."""
+        return ts.stored.array(image) if self.on_disk and not is_stored(image) else image
+
+    def spread(self) -> Any:
+        """The standard deviation of the noise of each sample of a coil, as the data have it."""
         factors = np.ones(tuple(self.data.shape[1:])) if self.factors is None else self.factors
-        return noise_size(self.who, self.noise, [(self.raw.to("cpu").numpy(), self.encoding["locs"], factors)])
+        samples = self.raw if self.on_disk else self.raw.to("cpu").numpy()
+        return level_of(self.who, self.noise, [(samples, self.encoding["locs"], factors)]) * np.abs(factors)
 
-    def choose(self, lamda: Any, start: float, solve: Any) -> float:
-        return chosen(self.who, lamda, start, self.noise_size, solve, self.A, self.data)
+    def choose(self, lamda: Any, start: float, solve: Any, fit: Any = None) -> float:
+        return chosen(self.who, lamda, start, self.spread, solve, fit or self.A, self.data)
 
     def largest_eigenvalue(self, like: ts.Array) -> float:
         """Of A.N on vectors ``like`` this, a little too large rather than too small."""
@@ -190,8 +221,11 @@ def sense(
     """CG-SENSE: minimises |A x - y|^2 + lamda |x|^2, A as :func:`sense_operator` makes it.
 
     ``kspace`` are the samples of all coils (coils, ...) as they were measured; mask and weights are applied here.
-    ``lamda="auto"`` leaves a residual of the size of the noise: ``noise`` is its root mean square in a complex sample,
-    by default :func:`noise_level` of the data.
+    Where one of ``kspace`` and ``maps`` is on disk, or ``budget`` bytes of the host do not hold samples and images, all
+    of it is on disk, the vectors of the solver and the image too: then a few images of one coil must fit the host, on
+    which it is computed.
+    ``lamda="auto"`` takes the one whose error in the samples is least by Stein's unbiased estimate: ``noise`` is the
+    root mean square of the noise in a complex sample, by default :func:`noise_level` of the data.
 
     >>> maps, truth = ts.imaging.Coils(6).maps((16, 16)), ts.imaging.shepp_logan().image((16, 16))
     >>> mask = np.arange(16)[:, None] % 2 == np.zeros(16)
@@ -204,7 +238,8 @@ def sense(
     encoding |= dict(device=device, budget=budget, ranks=ranks)
     problem = _Problem("sense", kspace, maps, noise, encoding)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    result, strength = damped("sense", problem.A, problem.data, lamda, problem.noise_size, **options)
+    with problem.room():
+        result, strength = damped("sense", problem.A, problem.data, lamda, problem.spread, **options)
     return Reconstruction(result.x, problem.A, result, strength)
 
 
@@ -246,22 +281,29 @@ def l1_wavelet(
     encoding = dict(locs=locs, mask=mask, weights=weights, field_map=field_map, times=times)
     encoding |= dict(device=device, budget=budget, ranks=ranks)
     problem = _Problem("l1_wavelet", kspace, maps, noise, encoding)
+    options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    with problem.room():
+        return _sparse(problem, lamda, wavelet, seed, options)
+
+
+def _sparse(problem: _Problem, lamda: Any, wavelet: str, seed: int | None, last: dict[str, Any]) -> Reconstruction:
+    """:func:`l1_wavelet` of a problem; ``last`` are the options of the last solve."""
     W, A, zero = ts.Wavelet(problem.A.ishape, wavelet), problem.A, problem.A.H(problem.data)
     step = 1 / max(problem.largest_eigenvalue(zero), 1e-300)
-    start = 0.01 * float(ts.max(ts.abs(W(zero))))
+    start = 0.01 * float(ts.max(ts.abs(zero if is_stored(zero) else W(zero)))) if isinstance(lamda, str) else 0.0
 
-    def solve(value: float, x0: Any, **options: Any) -> tuple[Any, Any]:
+    def solve(value: float, y: Any, x0: Any, **options: Any) -> tuple[Any, Any]:
         first = zero * 0 if x0 is None else x0
         if seed is None:  # on the coefficients, of which the map is a step of the plan
-            result = ts.solve.fista(A @ W.H, problem.data, ts.solve.prox.l1(value), W(first), step=step, **options)
+            result = ts.solve.fista(A @ W.H, y, ts.solve.prox.l1(value), W(first), step=step, **options)
             return W.H(result.x), result
         prox = ts.solve.prox.wavelet(value, wavelet, seed=seed)
-        result = ts.solve.fista(A, problem.data, prox, first, step=step, **options)
+        result = ts.solve.fista(A, y, prox, first, step=step, **options)
         return result.x, result
 
-    strength = problem.choose(lamda, start, lambda value, x0: solve(value, x0, **TRY)[0])
-    image, result = solve(strength, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    return Reconstruction(image, A, result, strength)
+    strength = problem.choose(lamda, start, lambda value, y, x0: solve(value, y, x0, **TRY)[0])
+    image, result = solve(strength, problem.data, None, **last)
+    return Reconstruction(problem.kept(image), A, result, strength)
 
 
 def tv(
@@ -302,16 +344,24 @@ def tv(
     encoding = dict(locs=locs, mask=mask, weights=weights, field_map=field_map, times=times)
     encoding |= dict(device=device, budget=budget, ranks=ranks)
     problem = _Problem("tv", kspace, maps, noise, encoding)
+    options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    steps = (3 if locs is None else 10) if inner is None else inner
+    with problem.room():
+        return _smooth(problem, lamda, rho, steps, options)
+
+
+def _smooth(problem: _Problem, lamda: Any, rho: float | None, steps: int, last: dict[str, Any]) -> Reconstruction:
+    """:func:`tv` of a problem; ``last`` are the options of the last solve."""
     A = problem.A
     differences = ts.Gradient(A.ishape, A.ishape, edge="replicate")
     top = float(ts.max(ts.abs(A.H(problem.data))))
-    steps = (3 if locs is None else 10) if inner is None else inner
 
-    def solve(value: float, x0: Any, **options: Any) -> Any:
+    def solve(value: float, y: Any, x0: Any, **options: Any) -> Any:
         weight = (10 * value / top if top > 0 and value > 0 else 1.0) if rho is None else rho
         prox = ts.solve.prox.group(value, axes=0)
-        return ts.solve.admm(A, problem.data, prox, x0, G=differences, rho=weight, **options)
+        return ts.solve.admm(A, y, prox, x0, G=differences, rho=weight, **options)
 
-    strength = problem.choose(lamda, 0.01 * top, lambda value, x0: solve(value, x0, **TRY, inner=min(steps, 5)).x)
-    result = solve(strength, None, inner=steps, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    tried = dict(TRY, inner=min(steps, 5))
+    strength = problem.choose(lamda, 0.01 * top, lambda value, y, x0: solve(value, y, x0, **tried).x)
+    result = solve(strength, problem.data, None, inner=steps, **last)
     return Reconstruction(result.x, A, result, strength)

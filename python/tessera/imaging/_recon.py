@@ -29,10 +29,23 @@ from ._image_files import IN_ROOM, ending, load_image, save_image
 from ._ismrmrd import RawReader, Scan, open_raw
 from ._off_resonance import hertz
 from ._pictures import preview, save_png
+from ._placing import bytes_of, goes_to_disk, within
 from ._recipes import l1_wavelet, sense, tv
 from ._recon_folder import StageFolder
 from ._recon_options import TIMES, ReconOptions
-from ._recon_parts import at_time, cropped, encoding_of, gridded, read_array, read_json, write_array, write_json
+from ._recon_parts import (
+    array_on_disk,
+    at_time,
+    cropped,
+    encoding_of,
+    gridded,
+    gridded_in_parts,
+    in_memory,
+    read_array,
+    read_json,
+    write_array,
+    write_json,
+)
 from ._zarr_images import directory_name
 
 _RECIPES: dict[str, Any] = {"sense": sense, "l1wavelet": l1_wavelet, "tv": tv, "lowrank": llr_dynamic}
@@ -85,6 +98,7 @@ class _Recon:
         with open_raw(self.options.scan, self.options.dataset) as raw:
             with self._stage("check"):
                 self._check(raw)
+                self.apart = self._apart(raw)
                 resumed = self._open_folder()
             with self._stage("maps"):
                 mixing = self._mixing(raw)
@@ -149,13 +163,13 @@ class _Recon:
         image = raw.encoding.image[1:] if flat else raw.encoding.image
         self.crop = tuple(min(n, m) for n, m in zip(self.shape, image, strict=True))
         if options.maps is not None:
-            given = load_image(options.maps)
+            given = self._given_maps(options.maps)
             if given.shape != (raw.coils, *self.shape):
                 raise ArgumentError(
                     f"recon: --maps {options.maps} of shape {given.shape}; {options.scan} has {raw.coils} coils and an "
                     f"image of {self.shape}, expected {(raw.coils, *self.shape)}"
                 )
-            if not np.isfinite(given).all():
+            if not all(np.isfinite(coil).all() for coil in given):
                 raise ArgumentError(f"recon: --maps {options.maps} has values that are not finite")
         if options.field_map is not None:
             self.field = hertz("recon: --field-map", options.field_map, self.shape, outer.get("slice", 1))
@@ -171,6 +185,16 @@ class _Recon:
         self.frames = [
             dict(zip(apart, place, strict=True)) for place in itertools.product(*[range(outer[n]) for n in apart])
         ]
+
+    def _apart(self, raw: RawReader) -> bool:
+        """Whether the budget does not hold a frame: then samples, maps and images are read from files in parts."""
+        coils = raw.coils if self.options.coils is None else self.options.coils
+        many = math.prod(self.outer[name] for name in self.joint)
+        samples = (coils, raw.samples(self.frames[0]))
+        image = (many, *self.shape)
+        return goes_to_disk(
+            image, samples, device=self.options.devices(), budget=self.options.budget, ranks=self.ranks > 1
+        )
 
     def _open_folder(self) -> bool:
         """Whether the folder of stages goes on from a run of the same command; another's is not touched."""
@@ -211,10 +235,32 @@ class _Recon:
         return {**dict.fromkeys(self.outer, 0), **part}
 
     def _read(self, raw: RawReader, mixing: npt.NDArray[Any], only: dict[str, int], calibration: bool = False) -> Scan:
-        scan = raw.scan(only, calibration=calibration)
-        before = len(scan.dims) - len(self.shape) - 1 if raw.cartesian else len(scan.dims) - 3
-        data = np.moveaxis(np.tensordot(mixing, scan.kspace, (1, before)), 0, before)
-        return dataclasses.replace(scan, kspace=np.ascontiguousarray(data, np.complex64))
+        """A part of the file with its coils mixed; where it does not fit the budget, a few coils at a time into a file,
+        which the samples are a memory map of."""
+        if not self.apart:
+            scan = raw.scan(only, calibration=calibration)
+            before = self._coil_axis(raw, scan)
+            data = np.moveaxis(np.tensordot(mixing, scan.kspace, (1, before)), 0, before)
+            return dataclasses.replace(scan, kspace=np.ascontiguousarray(data, np.complex64))
+        room = bytes_of(self.options.budget) // 4
+        step = max(1, room // (8 * raw.samples(only)))
+        with contextlib.ExitStack() as kept:
+            for begin in range(0, len(mixing), step):
+                scan = raw.scan(only, calibration=calibration, mixing=mixing[begin : begin + step])
+                before = self._coil_axis(raw, scan)
+                if begin == 0:
+                    shape = (*scan.kspace.shape[:before], len(mixing), *scan.kspace.shape[before + 1 :])
+                    frames = shape[:before] and (math.prod(shape[:before]),)
+                    file = kept.enter_context(array_on_disk(self._samples_file(), (*frames, *shape[before:])))
+                    whole = file.reshape(shape)
+                whole[(slice(None),) * before + (slice(begin, begin + step),)] = scan.kspace
+        return dataclasses.replace(scan, kspace=np.load(self._samples_file(), mmap_mode="r").reshape(shape))
+
+    def _coil_axis(self, raw: RawReader, scan: Scan) -> int:
+        return len(scan.dims) - len(self.shape) - 1 if raw.cartesian else len(scan.dims) - 3
+
+    def _samples_file(self) -> Path:
+        return self.work / "samples.npy"
 
     def _gathered(self, scans: Any) -> Calibration:
         gathered = Calibration(self.shape, self.options.calibration)
@@ -227,7 +273,7 @@ class _Recon:
 
     def _make_maps(self, raw: RawReader, mixing: npt.NDArray[Any]) -> None:
         """Of every slice, from the centre of all its frames."""
-        given = None if self.options.maps is None else load_image(self.options.maps)
+        given = None if self.options.maps is None else self._given_maps(self.options.maps)
         times = [name for name in self.outer if name != "slice"]
         for slice_ in range(self.outer.get("slice", 1)):
             path = self._maps_file(slice_)
@@ -239,16 +285,36 @@ class _Recon:
                 at = {"slice": slice_} if "slice" in self.outer else {}
                 frames = ({**dict(zip(times, place, strict=True)), **at} for place in places)
                 parts = (self._read(raw, mixing, frame, calibration=True) for frame in frames)
-                maps = self._gathered(parts).maps(budget=self.options.budget)
+                gathered = self._gathered(parts)
+                if self.apart:
+                    with array_on_disk(path, (len(mixing), *self.shape)) as maps:
+                        gathered.maps(budget=self.options.budget, out=maps)
+                    continue
+                maps = gathered.maps(budget=self.options.budget)
+            elif self.apart:
+                with array_on_disk(path, (len(mixing), *self.shape)) as maps:
+                    for row, to in zip(mixing, maps, strict=True):
+                        for weight, of in zip(row, given, strict=True):
+                            to += weight * of
+                continue
             else:
                 maps = np.tensordot(mixing, given, 1)
             if self.first:
                 write_array(path, maps.astype(np.complex64))
         self._meet()
 
-    def _maps(self, raw: RawReader, frame: dict[str, int]) -> npt.NDArray[Any]:
+    def _given_maps(self, path: str) -> npt.NDArray[Any]:
+        """All of them, or a memory map if their file can be one."""
+        if path.endswith(".npy"):
+            with contextlib.suppress(OSError, ValueError, EOFError):
+                given = np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+                if given.dtype.kind in "biufc":
+                    return given  # what is wrong with other files load_image says
+        return load_image(path)
+
+    def _maps(self, raw: RawReader, frame: dict[str, int]) -> Any:
         coils = raw.coils if self.options.coils is None else self.options.coils
-        return read_array(self._maps_file(frame.get("slice", 0)), (coils, *self.shape))
+        return read_array(self._maps_file(frame.get("slice", 0)), (coils, *self.shape), opened=self.apart)
 
     def _field_of(self, frame: dict[str, int]) -> dict[str, Any]:
         """The field map of a slice, and when samples are taken."""
@@ -278,9 +344,10 @@ class _Recon:
         if len(where["device"]) == 1:
             where["device"] = None if where["device"] == ["cpu"] else where["device"][0]
         if self.joint:
-            plain = np.stack([gridded(kspace[t], maps, {**at_time(encoding, t), **field}) for t in range(len(kspace))])
+            frames = [self._gridded(kspace[t], maps, {**at_time(encoding, t), **field}) for t in range(len(kspace))]
+            plain = np.stack(frames)
         else:
-            plain = gridded(kspace, maps, {**encoding, **field})
+            plain = self._gridded(kspace, maps, {**encoding, **field})
         top = float(np.abs(plain).max(initial=0))
         if top == 0:
             raise IoError(f"recon: {self.options.scan}: the samples of {frame or 'the image'} are zero everywhere")
@@ -290,6 +357,8 @@ class _Recon:
             image = plain
         else:
             noise = scale * scan.noise_share if self.white else None
+            if self.apart:
+                kspace = ts.stored.open(os.fspath(self._samples_file()))
             image, more = self._solved(
                 kspace * np.float32(scale), maps, {**encoding, **field}, {**where, "noise": noise}, path
             )
@@ -298,7 +367,16 @@ class _Recon:
         if self.first:
             write_array(path, cropped(image, self.crop).astype(np.complex64))
             write_json(told, about)
-            path.with_suffix(".solver").unlink(missing_ok=True)
+            for name in os.listdir(self.work.path):
+                if name.startswith(path.with_suffix(".solver").name):
+                    (self.work / name).unlink(missing_ok=True)
+            self._samples_file().unlink(missing_ok=True)
+
+    def _gridded(self, kspace: Any, maps: Any, encoding: dict[str, Any]) -> npt.NDArray[Any]:
+        if not self.apart:
+            return gridded(kspace, maps, encoding)
+        largest = max(math.prod(kspace.shape[1:]), math.prod(self.shape))
+        return gridded_in_parts(kspace, maps, encoding, max(1, bytes_of(self.options.budget) // (16 * 8 * largest)))
 
     def _solved(self, kspace: Any, maps: Any, encoding: Any, where: Any, path: Path) -> Any:
         recipe, lamda = _RECIPES[self.options.method], self.options.strength()
@@ -313,7 +391,8 @@ class _Recon:
                 lamda = recipe(kspace, maps, lamda="auto", **common, maxiter=1).lamda
                 if self.first:
                     write_json(known, lamda)
-        limit = contextlib.nullcontext() if self.options.budget is None else ts.memory_budget(host=self.options.budget)
+        whole = self.options.budget is None or self.apart  # apart the recipe keeps to it
+        limit = contextlib.nullcontext() if whole else ts.memory_budget(host=self.options.budget)
         with limit:
             found = recipe(
                 kspace,
@@ -327,11 +406,16 @@ class _Recon:
             )
         result = found.result
         if not self.about:
-            plan = found.operator.N.plan(found.image)
-            bytes_ = {"workspace": plan.workspace, "transferred": plan.transferred_bytes}
+            if self.apart:
+                with within(self.options.budget):
+                    plan = ts.stored.plan(lambda: found.operator.N(found.image))
+                bytes_ = {"workspace": plan.host_peak, "disk_read": plan.disk_read, "disk_written": plan.disk_written}
+            else:
+                plan = found.operator.N.plan(found.image)
+                bytes_ = {"workspace": plan.workspace, "transferred": plan.transferred_bytes}
             self.about = {"plan": plan.explain(), "forecast": bytes_}
         more = {"lambda": float(lamda), "iterations": result.iterations, "reason": result.reason}
-        return found.image.to("cpu").numpy(), {**more, "residuals": [float(r) for r in result.history]}
+        return in_memory(found.image), {**more, "residuals": [float(r) for r in result.history]}
 
     def _solver_file(self, path: Path) -> str:
         """Each rank writes its own; what the first has is where all go on, so that they stay in step."""

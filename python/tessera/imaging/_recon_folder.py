@@ -14,7 +14,7 @@ from .. import IoError
 from ._recon_parts import read_json, write_json
 
 _MARK = "command.json"
-_OWN = re.compile(r"(lambda\.json|maps_\d+\.npy|image(_[a-z]+\d+)*\.(npy|json|solver.*?))(\.\d+\.part)?")
+_OWN = re.compile(r"(lambda\.json|samples\.npy|maps_\d+\.npy|image(_[a-z]+\d+)*\.(npy|json|solver.*?))(\.\d+\.part)?")
 _HALF = re.compile(rf"{re.escape(_MARK)}\.\d+\.part")  # of a run that was killed as it wrote its mark
 
 
@@ -101,7 +101,7 @@ class StageFolder:
         """Removes what is no stage once all is done: states of solvers, of every rank, and files never finished."""
         for name in os.listdir(self.path):
             own = _OWN.fullmatch(name)
-            if own and (".solver" in name or own[4]):
+            if own and (".solver" in name or name.startswith("samples") or own[4]):
                 (self.path / name).unlink()
 
     def release(self) -> None:

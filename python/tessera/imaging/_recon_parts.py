@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ import tessera as ts
 from .. import IoError
 from .._beside import beside
 from ._ismrmrd import Scan
+from ._placing import is_stored
 from ._recipes import sense_operator
 
 
@@ -36,7 +40,26 @@ def gridded(kspace: Any, maps: Any, encoding: dict[str, Any]) -> npt.NDArray[Any
     """All samples brought to the grid, and coils combined: no iteration."""
     A = sense_operator(maps, **encoding)
     weights = encoding["weights"] if encoding["mask"] is None else encoding["mask"]
-    return np.asarray(A.H(kspace if weights is None else kspace * weights))
+    return in_memory(A.H(kspace if weights is None else kspace * single(weights)))
+
+
+def gridded_in_parts(kspace: Any, maps: Any, encoding: dict[str, Any], coils: int) -> npt.NDArray[Any]:
+    """The same of samples and maps on disk, of so many coils at a time."""
+    image: Any = 0
+    for begin in range(0, len(kspace), coils):
+        part = slice(begin, begin + coils)
+        image = image + gridded(np.asarray(kspace[part]), maps[part].numpy(), encoding)
+    return np.asarray(image)
+
+
+def single(weights: Any) -> npt.NDArray[Any]:
+    """Masks and weights that leave samples in single precision, on disk too."""
+    return np.asarray(weights, np.float32)
+
+
+def in_memory(image: Any) -> npt.NDArray[Any]:
+    """An image from a device, from disk or from memory."""
+    return np.asarray(image.numpy() if is_stored(image) else image.to("cpu"))
 
 
 def cropped(image: npt.NDArray[Any], sizes: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -53,21 +76,30 @@ def write_array(path: Path, array: npt.NDArray[Any]) -> None:
         np.save(file, array)
 
 
-def read_array(path: Path, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """What :func:`write_array` wrote, refused by name where somebody else has."""
+def read_array(path: Path, shape: tuple[int, ...], opened: bool = False) -> Any:
+    """What :func:`write_array` wrote, refused by name where somebody else has; with ``opened`` it stays on disk."""
     try:
-        found = np.asarray(np.load(path, allow_pickle=False))
+        found = np.load(path, mmap_mode="r" if opened else None, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise IoError(f"recon: {path} is no stage: {error}; remove {path.parent}") from None
     if found.shape != shape or found.dtype != np.complex64:
         raise IoError(f"recon: {path}: {found.dtype} of {found.shape}; a stage of {shape} in complex64 was expected")
-    return found
+    return ts.stored.open(os.fspath(path)) if opened else np.asarray(found)
 
 
 def write_json(path: Path, value: Any) -> None:
     """A .json file, there whole or not at all."""
     with beside(path, "recon") as part:
         Path(part).write_text(json.dumps(value, indent=1, default=str))
+
+
+@contextlib.contextmanager
+def array_on_disk(path: Path, shape: tuple[int, ...]) -> Iterator[npt.NDArray[Any]]:
+    """A .npy file to be written part by part, which is there whole or not at all."""
+    with beside(path, "recon") as part:
+        array = np.lib.format.open_memmap(part, "w+", np.complex64, shape)
+        yield array
+        array.flush()
 
 
 def read_json(path: Path, kind: Any) -> Any:

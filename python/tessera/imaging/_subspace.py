@@ -12,7 +12,7 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop
 from .._checked import Numbers
-from ._automatic import TRY, chosen, damped, noise_size, strength
+from ._automatic import TRY, chosen, damped, level_of, strength
 from ._dynamic import largest_of_blocks
 from ._finite import finite
 from ._measured import as_precise, measured
@@ -36,10 +36,20 @@ def subspace_basis(signals: Numbers, rank: int) -> npt.NDArray[Any]:
 
 
 def subspace_operator(
-    maps: Numbers, basis: Numbers, *, locs: Numbers = None, mask: Numbers = None, device: Any = None, budget: Any = None
+    maps: Numbers,
+    basis: Numbers,
+    *,
+    locs: Numbers = None,
+    mask: Numbers = None,
+    toeplitz: bool | None = None,
+    device: Any = None,
+    budget: Any = None,
 ) -> NamedLinop:
     """From images of coefficients (B, *shape) to the k-space of all coils at all times: ``basis`` is (times, B), and
-    ``mask`` (times, *shape) or ``locs`` (times, ..., ndim) tell what is measured at each.
+    ``mask`` (times, *shape) or ``locs`` (times, ..., ndim) tell what is measured at each. With ``toeplitz`` the
+    coefficients are transformed to the samples of all times, and the normal is a matrix between them at each frequency
+    of a doubled grid, without the samples; without it images are made at each time, which is then transformed alone;
+    when not given the former where that is less work.
 
     >>> maps, masks = ts.imaging.Coils(4).maps((16, 16)), np.ones((5, 16, 16))
     >>> A = ts.imaging.subspace_operator(maps, np.eye(5)[:, :2], mask=masks)
@@ -61,19 +71,28 @@ def subspace_operator(
     dims, kdims = tuple(map(str, one.ishape)), tuple(map(str, one.oshape))
     dtype = np.result_type(sensitivities.dtype, np.complex64)
     courses = as_precise(courses, dtype)  # in the precision of the maps, as masks
-    if locs is not None:
+    coils, batch = len(sensitivities), ("B", "C")
+    repeat = ts.Repeat({"C": coils}, ("B", *dims), ("B", "C", *dims))
+    sense = ts.Diagonal(sensitivities[None], ("B", "C", *dims), broadcast_dims=("B",)) @ repeat
+    # Two transforms of a doubled grid for each coefficient, or two of a grid about as large as the image for each time.
+    rank, doubled = courses.shape[1], 2 ** len(dims)
+    fits = rank**2 * doubled * sensitivities[0].size <= 2**28  # numbers at all frequencies
+    together = (fits and rank * doubled <= len(courses)) if toeplitz is None else toeplitz
+    if locs is not None and together:
+        points, names = np.asarray(times), ("T", *kdims[1:])
+        options: dict[str, Any] = dict(toeplitz=True, tol=1e-4, wrap=True)
+        encode: NamedLinop = ts.NUFFT(points, sensitivities.shape[1:], names, dims, batch_shape=batch, **options)
+        chain: NamedLinop = ts.Dense(courses, ("T", "B"), (*batch, *names), ("T", *kdims)) @ encode @ sense
+    elif locs is not None:
         mix = [ts.Dense(row, ("B",), ("B", *dims), dims) for row in courses]
         parts = [sense_operator(sensitivities, locs=points) @ part for points, part in zip(times, mix, strict=True)]
-        chain: NamedLinop = ts.Stack(*parts, odim_and_idx=("T", 0))
+        chain = ts.Stack(*parts, odim_and_idx=("T", 0))
     else:
         if times.shape[1:] != sensitivities.shape[1:]:
             raise ArgumentError(
                 f"subspace_operator: mask of shape {times.shape}; expected (times, *{sensitivities.shape[1:]})"
             )
         # Few coefficients are transformed, not many times: masks stand behind the basis.
-        coils, batch = len(sensitivities), ("B", "C")
-        repeat = ts.Repeat({"C": coils}, ("B", *dims), ("B", "C", *dims))
-        sense = ts.Diagonal(sensitivities[None], ("B", "C", *dims), broadcast_dims=("B",)) @ repeat
         encode = ts.FFT(len(dims), batch, (dims, kdims[1:]), centered=True)
         over_time = ts.Dense(courses, ("T", "B"), ("B", *kdims), ("T", *kdims))
         kept = ts.Diagonal(as_precise(times[:, None], dtype), ("T", *kdims), broadcast_dims=("C",))
@@ -118,22 +137,23 @@ def subspace(
     data = measured("subspace", A, kspace, taken, device=device, budget=budget)
     options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
 
-    def size() -> float:
+    def spread() -> Any:
         samples, ones = ts.asarray(kspace).to("cpu").numpy(), np.ones(tuple(data.shape[2:]))
         each = [(part, None if locs is None else np.asarray(locs)[t], ones) for t, part in enumerate(samples)]
         if mask is not None:
             each = [(part, None, one) for part, one in zip(samples, np.asarray(mask), strict=True)]
-        return noise_size("subspace", noise, each)
+        level = level_of("subspace", noise, each)
+        return level if taken is None else level * np.abs(taken)
 
     if not isinstance(lamda, str) and strength("subspace", lamda) == 0:
-        result, value = damped("subspace", A, data, lamda, size, **options)
+        result, value = damped("subspace", A, data, lamda, spread, **options)
         return Reconstruction(result.x, A, result, value)
 
-    def solve(value: float, x0: Any, **more: Any) -> Any:
-        return ts.solve.fista(A, data, ts.solve.prox.low_rank(value, block, seed=seed), x0, **more)
+    def solve(value: float, y: Any, x0: Any, **more: Any) -> Any:
+        return ts.solve.fista(A, y, ts.solve.prox.low_rank(value, block, seed=seed), x0, **more)
 
     first = A.H(data).to("cpu").numpy() if isinstance(lamda, str) else np.zeros((1, 1))
     start = 0.01 * largest_of_blocks(first, block or max(first.shape))
-    value = chosen("subspace", lamda, start, size, lambda value, x0: solve(value, x0, **TRY).x, A, data)
-    result = solve(value, None, **options)
+    value = chosen("subspace", lamda, start, spread, lambda *given: solve(*given, **TRY).x, A, data)
+    result = solve(value, data, None, **options)
     return Reconstruction(result.x, A, result, value)

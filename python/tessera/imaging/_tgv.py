@@ -83,22 +83,18 @@ def tgv(
     encoding = dict(locs=locs, mask=mask, weights=weights, field_map=field_map, times=times)
     encoding |= dict(device=device, budget=budget, ranks=False)
     problem = _Problem("tgv", kspace, maps, noise, encoding)
-    A, data = problem.A, [problem.data, None, None]
+    A = problem.A
 
-    def solve(value: float, x0: Any, **options: Any) -> Any:
+    def solve(value: float, y: Any, x0: Any, **options: Any) -> Any:
         operators, prox = tgv_terms(A, value, ratio)
-        place = str(problem.data.device)
+        place = "cpu" if problem.on_disk else str(problem.data.device)
         if place != "cpu":  # the matrices of the terms live where the images do
             operators = [K.to(place) for K in operators]
-        return ts.solve.pdhg(operators, data, prox, x0=x0, **options)
+        return ts.solve.pdhg(operators, [y, None, None], prox, x0=x0, **options)
 
-    last: list[Any] = [None]
-
-    def tried(value: float, _: Any) -> Any:
-        last[0] = solve(value, last[0], **{**TRY, "maxiter": 5 * TRY["maxiter"]}).x
-        return last[0][0]
-
-    start = 0.01 * float(ts.max(ts.abs(A.H(problem.data)))) if isinstance(lamda, str) else 0.0
-    value = problem.choose(lamda, start, tried)
-    result = solve(value, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    return Reconstruction(result.x[0], A, result, value)
+    tried: dict[str, Any] = {**TRY, "maxiter": 5 * TRY["maxiter"]}
+    with problem.room():
+        start = 0.01 * float(ts.max(ts.abs(A.H(problem.data)))) if isinstance(lamda, str) else 0.0
+        value = problem.choose(lamda, start, lambda value, y, x0: solve(value, y, x0, **tried).x, lambda x: A(x[0]))
+        result = solve(value, problem.data, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+        return Reconstruction(problem.kept(result.x[0]), A, result, value)

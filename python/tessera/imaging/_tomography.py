@@ -15,7 +15,7 @@ import tessera as ts
 
 from .. import ArgumentError, NamedLinop, RayTransform
 from .._checked import Numbers
-from ._automatic import TRY, chosen, noise_length
+from ._automatic import TRY, checked_level, chosen
 from ._recipes import Reconstruction
 
 _Floats = npt.NDArray[np.float64]
@@ -341,9 +341,10 @@ def tv_ct(
     checkpoint: Any = None,
 ) -> Reconstruction:
     """Minimises |A x - y|^2 / 2 + lamda TV(x), the isotropic total variation, by ADMM, for images or volumes without a
-    batch. ``rho`` balances its two halves, by default the mean of the diagonal of A^H A. ``lamda="auto"`` leaves a
-    residual of the size of the noise: ``noise`` is its root mean square in a ray, by default what differences of
-    neighbouring cells tell, in which an object is small but for its edges.
+    batch. ``rho`` balances its two halves, by default the mean of the diagonal of A^H A. ``lamda="auto"`` takes
+    the one whose error in the rays is least by Stein's unbiased estimate: ``noise`` is the root mean square of the
+    noise in a ray, by default what differences of neighbouring cells tell, in which an object is small but for its
+    edges.
 
     >>> A = ts.ParallelBeam(np.linspace(0, np.pi, 15, endpoint=False), (32, 32), 47, batch_shape=())
     >>> truth = ts.imaging.shepp_logan().image((32, 32))
@@ -360,15 +361,15 @@ def tv_ct(
         ones = ts.ones(shape, dtype=y.dtype, device=y.device)
         rho = float(ts.sum(A.N(ones))) / ones.size / max(shape) or 1.0
 
-    def solve(value: float, x0: Any, **options: Any) -> Any:
-        return ts.solve.admm(A, y, ts.solve.prox.group(value, axes=0), x0, G=gradient, rho=rho, **options)
+    def solve(value: float, rays: Any, x0: Any, **options: Any) -> Any:
+        return ts.solve.admm(A, rays, ts.solve.prox.group(value, axes=0), x0, G=gradient, rho=rho, **options)
 
-    def size() -> float:
-        return noise_length("tv_ct", _ray_noise(y.to("cpu").numpy()) if noise is None else noise, y.size)
+    def spread() -> float:
+        return _ray_noise(y.to("cpu").numpy()) if noise is None else checked_level("tv_ct", noise)
 
     start = 0.01 * float(ts.max(ts.abs(A.H(y)))) if isinstance(lamda, str) else 0.0
-    value = chosen("tv_ct", lamda, start, size, lambda value, x0: solve(value, x0, **TRY).x, A, y)
-    result = solve(value, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    value = chosen("tv_ct", lamda, start, spread, lambda *given: solve(*given, **TRY, inner=5).x, A, y)
+    result = solve(value, y, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
     return Reconstruction(result.x, A, result, value)
 
 
