@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of public functions are what their annotations say: otherwise a sentence names the function, the argument,
-what was given and what was expected, before the function begins.
+what was given and what was expected, before the function begins. Functions that take whatever another library takes
+say little by their annotations: what Python says of an object inside of them becomes such a sentence as well.
 
 >>> from tessera._checked import checked
 >>> def radial(spokes: int, turn: float = 0.0): ...
@@ -12,6 +13,7 @@ tessera.ArgumentError: radial: spokes is 'many'; expected a whole number
 from __future__ import annotations
 
 import collections.abc
+import dis
 import functools
 import inspect
 import numbers
@@ -44,11 +46,34 @@ class Kind(NamedTuple):
     made: Callable[[Any], Any] | None = None
 
 
-def _is_whole(x: Any) -> bool:
+def is_whole(x: Any) -> bool:
+    """Whether it is a whole number: of Python, of NumPy, or an array without axes.
+
+    >>> from tessera._checked import is_whole
+    >>> is_whole(np.uint8(3)), is_whole(ts.asarray(3)), is_whole(np.array([3])), is_whole(3.0)
+    (True, True, False, False)
+    """
     try:
-        return -(2**63) <= operator.index(x) < 2**63
+        operator.index(x)
     except TypeError:
         return False
+    return isinstance(x, int) or getattr(x, "shape", ()) == ()
+
+
+def axes_of(axis: Any, ndim: int) -> list[int]:
+    """The axes that an argument names: one, several, or all with None.
+
+    >>> from tessera._checked import axes_of
+    >>> axes_of(np.int64(-1), 3), axes_of((0, 2), 3), axes_of(None, 2)
+    ([-1], [0, 2], [0, 1])
+    """
+    if axis is None:
+        return list(range(ndim))
+    return [operator.index(axis)] if is_whole(axis) else [operator.index(a) for a in axis]
+
+
+def _is_whole(x: Any) -> bool:
+    return is_whole(x) and -(2**63) <= operator.index(x) < 2**63
 
 
 def _kind_letter(x: Any) -> str:
@@ -59,7 +84,16 @@ def _kind_letter(x: Any) -> str:
 def _is_number(x: Any) -> bool:
     if isinstance(x, int):
         return _is_whole(x)  # no double is that exact beyond
-    return isinstance(x, numbers.Real) or _kind_letter(x) in tuple("iuf")
+    if isinstance(x, numbers.Real) or _kind_letter(x):
+        return isinstance(x, numbers.Real) or _kind_letter(x) in tuple("iuf")
+    return getattr(x, "shape", None) == () and hasattr(x, "is_complex") and not x.is_complex()  # of PyTorch
+
+
+def _number_of(x: Any) -> Any:
+    """What any library takes for a number: fractions and arrays without axes have operators of their own."""
+    if isinstance(x, int | float):
+        return x
+    return operator.index(x) if is_whole(x) else float(x)
 
 
 def _is_flag(x: Any) -> bool:
@@ -99,7 +133,7 @@ def _are(one: Kind, most: int) -> Callable[[Any], bool]:
 
 _NAMES = {"PathLike": "a path", "Array": "an array", "NamedLinop": "an operator", "StoredArray": "an array on disk"}
 WHOLE = Kind(_is_whole, "a whole number", made=operator.index)  # NumPy's have not all that those of Python have
-NUMBER = Kind(_is_number, "a number")
+NUMBER = Kind(_is_number, "a number", made=_number_of)
 _NAMED = {
     "numbers": Kind(_are_numbers, "an array of numbers"),
     "operand": Kind(lambda x: x is not None, "an array or a number"),
@@ -107,7 +141,7 @@ _NAMED = {
 _PLAIN = {
     int: WHOLE,
     float: NUMBER,
-    bool: Kind(_is_flag, "True or False"),
+    bool: Kind(_is_flag, "True or False", made=bool),
     str: Kind(lambda x: isinstance(x, str), "text"),
     types.NoneType: Kind(lambda x: x is None, "None"),
 }
@@ -146,8 +180,13 @@ def _one_of(kinds: list[Kind | None]) -> Kind | None:
     told = words if len(words) == len(known) else [*words, "None"]
     errors = {kind.error for kind in known if kind.words != "None"}
     error = errors.pop() if len(errors) == 1 else _core.ArgumentError
-    made = (lambda x: x if x is None else operator.index(x)) if words == [WHOLE.words] else None
-    return Kind(lambda x: any(kind.holds(x) for kind in known), " or ".join(told), error, made)
+
+    def made(x: Any) -> Any:
+        ways = [kind.made for kind in known if kind.holds(x)]
+        return x if None in ways or not ways[0] else ways[0](x)
+
+    makes = made if any(kind.made for kind in known) else None
+    return Kind(lambda x: any(kind.holds(x) for kind in known), " or ".join(told), error, makes)
 
 
 def shown(x: Any, parts: int = 4) -> str:
@@ -182,6 +221,71 @@ def _kinds_of(function: Callable[..., Any], signature: inspect.Signature) -> dic
     return {name: kind for name, kind in found.items() if kind is not None}
 
 
+# What Python raises for an object that is not what a function takes it for. Other errors are about something else.
+_ACCIDENTS: tuple[type[Exception], ...] = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+_ACCIDENTS += (AssertionError, RecursionError, BufferError)
+_WORKERS = {"tessera", "numpy", "scipy", "torch", "jax", "jaxlib", "h5py", "einops"}
+
+
+def _is_accident(error: BaseException) -> bool:
+    """Whether Python, or a library that works for us, tripped over an argument: not what our own lines raise, and not
+    what a caller's function or object raises."""
+    if isinstance(error, _core.Error):
+        return False
+    trace = error.__traceback__ and error.__traceback__.tb_next  # without the frame that asks
+    if trace is None:  # the function did not begin
+        return True
+    home = "tessera"  # of the function
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+        home = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if home not in _WORKERS and home not in sys.stdlib_module_names:
+            return False
+    raised = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
+    return home != "tessera" or not raised or isinstance(error, AssertionError)
+
+
+def _told(who: str, error: Exception, given: Iterable[tuple[str, Any]]) -> Exception:
+    """A sentence in place of what Python said."""
+    try:
+        said = (str(error).splitlines() or [""])[0].partition(". The following")[0][:200]
+    except Exception:  # noqa: BLE001 of an object that cannot be written down
+        said = ""
+    if isinstance(error, KeyError) or not said:
+        said = f"{type(error).__name__} {said}".strip()
+    arguments = ", ".join(f"{name}={shown(value)}" for name, value in given)
+    kind: type[_core.Error] = _core.IndexError if isinstance(error, IndexError) else _core.ArgumentError
+    if isinstance(error, TypeError | AttributeError):
+        kind = _core.DTypeError
+    return kind(f"{who} cannot take {arguments or 'nothing'}: {said}")
+
+
+def guarded(function: Callable[..., Any], who: str | None = None) -> Callable[..., Any]:
+    """The function, with a sentence in place of what Python says of the objects that it was given.
+
+    >>> from tessera._checked import guarded
+    >>> guarded(lambda x: x.shape, "size_of")(3)
+    Traceback (most recent call last):
+    tessera.DTypeError: size_of cannot take x=3: 'int' object has no attribute 'shape'
+    """
+    told, known = who or function.__name__, inspect.signature(function).parameters.values()
+    names = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except _ACCIDENTS as error:
+            if not _is_accident(error):
+                raise
+            places = [*names[: len(args)], *(f"argument {i + 1}" for i in range(len(names), len(args)))]
+            given = [(name, value) for name, value in zip(places, args, strict=True) if name != "self"]
+            raise _told(told, error, [*given, *kwargs.items()]) from error
+
+    call._is_checked = True  # type: ignore[attr-defined]
+    return call
+
+
 def checked(function: Callable[..., Any], who: str | None = None) -> Callable[..., Any]:
     """The function, whose arguments are looked at before it is called; itself where its annotations ask for nothing."""
     signature = inspect.signature(function)
@@ -208,17 +312,21 @@ def checked(function: Callable[..., Any], who: str | None = None) -> Callable[..
     return call
 
 
-def check_arguments(module: dict[str, Any], names: Iterable[str], prefix: str = "") -> None:
+def check_arguments(module: dict[str, Any], names: Iterable[str], prefix: str = "", guard: bool = False) -> None:
     """Has the calls of functions, constructors and methods of these names of a module looked at; sentences begin with
-    the prefix."""
+    the prefix. With ``guard`` they are `guarded` as well."""
+
+    def looked_at(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+        return checked(guarded(function, who), who) if guard else checked(function, who)
+
     for name in names:
         value = module[name]
         if inspect.isfunction(value) and not hasattr(value, "_is_checked"):
-            module[name] = made = checked(value, prefix + name)
+            module[name] = made = looked_at(value, prefix + name)
             home = sys.modules[value.__module__]
             if getattr(home, name, None) is value:
                 setattr(home, name, made)  # where pickles look for it
         elif inspect.isclass(value) and value.__module__.startswith("tessera"):
             for key, member in list(vars(value).items()):
                 if inspect.isfunction(member) and (key == "__init__" or not key.startswith("_")):
-                    setattr(value, key, checked(member, prefix + (name if key == "__init__" else f"{name}.{key}")))
+                    setattr(value, key, looked_at(member, prefix + (name if key == "__init__" else f"{name}.{key}")))

@@ -39,6 +39,8 @@ class NamedArray:
         named = _core.Dim(dims) if isinstance(dims, str) else tuple(dims)
         self.dims: tuple[_core.NamedDimension, ...] = tuple(_core.NamedDimension.infer(named))
         texts = [str(dim) for dim in self.dims]
+        if any(dim.is_wildcard for dim in self.dims):
+            raise _core.DimError(f"NamedArray: wildcards name no axis, got {texts}")
         if len(texts) != self.array.ndim or len(set(texts)) != len(texts):
             raise _core.DimError(
                 f"NamedArray: an array of shape {tuple(self.array.shape)} needs as many different names, got {texts}"
@@ -207,7 +209,7 @@ class NamedArray:
         return NamedArray(~self.array, self.dims)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+        return self.array.__array__(dtype, copy)
 
     def __dlpack__(self, **options: Any) -> Any:
         """Functions of arrays ask for this: they go by the places of axes, and would drop the names in silence."""

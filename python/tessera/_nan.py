@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ._checked import is_whole
 from ._functions import Functions, T
 from ._tessera import result_type
 
@@ -17,7 +18,7 @@ def _are_integers(q: Any) -> bool:
     kind = getattr(getattr(q, "dtype", None), "kind", None)
     if kind is not None:
         return kind in "iub"
-    return all(isinstance(share, int) for share in q) if isinstance(q, (list, tuple)) else isinstance(q, int)
+    return all(is_whole(share) for share in q) if isinstance(q, (list, tuple)) else is_whole(q)
 
 
 class NanReductions(Functions[T]):
@@ -240,14 +241,15 @@ class NanReductions(Functions[T]):
             raise TypeError("a must be an array of real numbers")
         return self._quantiles(x, q, axis, keepdims)
 
-    def _quantiles(self, x: Any, q: Any, axis: _Axes, keepdims: bool) -> T:
+    def _quantiles(self, x: Any, q: Any, axis: Any, keepdims: bool) -> T:
         """Quantiles of numbers of any kind; without a share the medians, which complex numbers have as well."""
-        shares = list(q) if hasattr(q, "__len__") else [q]
+        several = hasattr(q, "__len__") and getattr(q, "shape", None) != ()
+        shares = list(q) if several else [q]
         if q is not None and not all(0 <= float(share) <= 1 for share in shares):
             raise ValueError("Quantiles must be in the range [0, 1]")
         if x.size == 0:  # as NumPy, which has no axis for several shares there
             return self.nanmean(x, axis, keepdims=keepdims)
-        if axis is not None and not isinstance(axis, int):
+        if axis is not None and not is_whole(axis):
             return self._over(x, q, axis, keepdims)
         known, nan = self._known(x, float("inf"))
         if nan is None:
@@ -259,13 +261,13 @@ class NanReductions(Functions[T]):
             shape = list(known.shape)
             shape[axis] = 1
         whole = q is not None and _are_integers(q)
-        if hasattr(q, "__len__") and not whole:  # a number adapts to the array, several have a dtype of their own
+        if several and not whole:  # a number adapts to the array, several have a dtype of their own
             known = known.astype(result_type(known.dtype, getattr(getattr(q, "dtype", None), "name", "float64")))
         along = 0 if axis is None else axis
         lines, many = self._home.sort(known, along), self._count(nan, along, True)
         found = [self._at(lines, many, share if q is None or whole else float(share), along) for share in shares]
         found = [self._home.reshape(f, shape) if keepdims else self._home.squeeze(f, along) for f in found]
-        return self._home.stack(found) if hasattr(q, "__len__") else found[0]
+        return self._home.stack(found) if several else found[0]
 
     def _over(self, x: Any, q: Any, axes: Sequence[int], keepdims: bool) -> T:
         """Quantiles over several axes, which are made one."""

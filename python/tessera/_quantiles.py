@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._checked import axes_of
 from ._functions import Functions, T, known_axis
 from ._nan import NanReductions
 
@@ -163,8 +164,7 @@ class Quantiles(Functions[T]):
             return self._found(x, q, axis, keepdims, out, method, weights, whole, refusal)
         # Refusals, shapes and dtypes are those without NaNs.
         result = self._found(home.where(nan, 0, x), q, axis, keepdims, None, method, weights, whole, refusal)
-        axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-        axes = [known_axis(a, x.ndim) for a in axes]
+        axes = [known_axis(a, x.ndim) for a in axes_of(axis, x.ndim)]
         w = None if weights is None else self._lines(self._weights(weights, x, axis, axes, method), axes)
         lines = self._lines(x, axes)
         count = math.prod(lines.shape[1:])
@@ -217,8 +217,7 @@ class Quantiles(Functions[T]):
         flat = [float(v) / whole for v in flat]
         if not all(0 <= v <= 1 for v in flat):
             raise ValueError(refusal)
-        axes = list(range(x.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
-        axes = [known_axis(a, x.ndim) for a in axes]
+        axes = [known_axis(a, x.ndim) for a in axes_of(axis, x.ndim)]
         if len(set(axes)) != len(axes):
             raise ValueError("repeated axis")
         if weights is not None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, NamedTuple
 
+from ._checked import axes_of, is_whole
 from ._functions import Functions, T
 from ._tessera import AxisError, _check_host_memory
 
@@ -221,9 +222,10 @@ class Standard(Functions[T]):
         [12.0, 12.0]
         """
         a, b = self._array(x1), self._array(x2)
-        if isinstance(axes, int):
-            axes = list(range(a.ndim - axes, a.ndim)), list(range(axes))
-        of_a, of_b = ([one] if isinstance(one, int) else list(one) for one in axes)
+        if is_whole(axes):
+            n = index(axes)
+            axes = list(range(a.ndim - n, a.ndim)), list(range(n))
+        of_a, of_b = (axes_of(one, 0) for one in axes)
         of_a, of_b = [i % a.ndim for i in of_a], [i % b.ndim for i in of_b]
         if [a.shape[i] for i in of_a] != [b.shape[i] for i in of_b]:
             raise ValueError("shape-mismatch for sum")

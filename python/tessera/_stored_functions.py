@@ -22,8 +22,27 @@ from ._checked import Operand
 from ._tessera import StoredArray
 
 
-def matmul(a: Operand, b: Operand, path: str | os.PathLike[str] | None = None) -> StoredArray:
+def matmul(
+    a: Operand,
+    b: Operand,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    out: Any = None,
+    device: Any = None,
+) -> Any:
     """The product of two matrices on disk: in the backing folder, or in a file at `path`, which stays.
+
+    With `out`, an array on disk or of the host (`ts.asarray` shares that of NumPy), it is written there, and `out` is
+    returned; operands may lie in memory too, and are not copied. `device` is where blocks are multiplied, within its
+    budget (`ts.memory_budget`): what is larger than its memory passes through it while it computes. Without one it is
+    what `ts.context().force` says, else the host.
+
+    >>> b, c = np.arange(6.0).reshape(2, 3), np.empty((2, 2))
+    >>> with ts.memory_budget(device={"sim:0": "1MiB"}):
+    ...     ts.stored.matmul(b, b.T, out=ts.asarray(c), device="sim:0").tolist()
+    [[5.0, 14.0], [14.0, 50.0]]
+    >>> c[1, 1].item()
+    50.0
 
     With a path it is a job: PATH.partial and PATH.job are there while it is computed, and when it was interrupted or
     killed the same call goes on from there.
@@ -38,13 +57,20 @@ def matmul(a: Operand, b: Operand, path: str | os.PathLike[str] | None = None) -
     [2.0, 4.0, 6.0]
     """
     path = _core._stored_path(path) or None  # refused before anything is computed
+    if out is not None and path is not None:
+        raise _core.ArgumentError("matmul: the product goes to `out` or into a file at `path`, not to both")
     if _forms.has_form(a) or _forms.has_form(b):
+        if out is not None or device is not None:
+            raise _core.ArgumentError("matmul: `out` and `device` are for products of arrays, an operand has a form")
         return _forms.product(a, b, path)
     a, b = (x if isinstance(x, StoredArray) else _core.asarray(x) for x in (a, b))
+    if out is not None:
+        _core._stored_matmul_into(out, a, b, device)
+        return out
     if 1 in (a.ndim, b.ndim) and 0 not in (a.ndim, b.ndim):
         return _times_vector(a, b, path)
-    a, b = (_core._stored_operand(x, "matmul") for x in (a, b))
-    return _core._stored_matmul(a, b, path)
+    a, b = (_core._stored_in_place(x, "matmul") for x in (a, b))
+    return _core._stored_matmul(a, b, path, device)
 
 
 def _as_row(x: Any) -> Any:
@@ -85,6 +111,13 @@ def _operator(op: str, turned: bool = False) -> Callable[..., Any]:
         return _core._stored_apply(op, other, self) if turned else _core._stored_apply(op, self, other)
 
     return method
+
+
+def _power(self: StoredArray, other: Any) -> Any:
+    """x ** 2 is x * x, as that of arrays in memory is."""
+    if type(other) is int and other == 2:
+        return _core._stored_apply("square", self)
+    return _operator("power")(self, other)
 
 
 def _transpose(x: StoredArray, axes: Any = None) -> StoredArray:
@@ -183,6 +216,7 @@ def _operators() -> dict[str, Any]:
     for name, op in names.items():
         found[f"__{name}__"] = _operator(op)
         found[f"__r{name}__"] = _operator(op, turned=True)
+    found["__pow__"] = _power
     for name, op in {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}.items():
         found[f"__{name}__"] = _operator(op)
     found |= {"__eq__": _operator("equal"), "__ne__": _operator("not_equal"), "__hash__": None}

@@ -16,8 +16,10 @@ def plan(call: str | Callable[..., Any], /, *operands: Any, **options: Any) -> S
     `call` is any function or method on arrays on disk, or the name of one of `ts`, `ts.linalg` or `ts.fft`. While plans
     are made no file is, nothing is read or written, writes into arrays on disk included, and numbers that would be read
     or computed are zeros; a function that looks at them to go on is planned as for zeros. Arrays on disk that the call
-    makes are refused by whoever reads them afterwards, other plans included. Checkpoints of solvers are left alone. All
-    of this holds for the thread that plans: work of others is done, and files that other libraries write are written.
+    makes are refused by whoever reads them afterwards, other plans included; numbers of it in memory that are kept are
+    NaN from then on (integers have all bits set, booleans stay false), but not what was made of them. Checkpoints of
+    solvers are left alone. All of this holds for the thread that plans: work of others is done, and files that other
+    libraries write are written.
 
     >>> x = ts.stored.ones((50, 80)); (x + 1).is_formula
     True
@@ -28,6 +30,8 @@ def plan(call: str | Callable[..., Any], /, *operands: Any, **options: Any) -> S
     True
     >>> ts.stored.plan(lambda: x.__setitem__(0, 5.0)).disk_written, x[0, 0].item()
     (640, 1.0)
+    >>> kept = []; ts.stored.plan(lambda: kept.append(x.sum(axis=0))).disk_read, bool(np.isnan(kept[0].numpy()).all())
+    (32000, True)
     """
     function = _by_name(call) if isinstance(call, str) else call
     return _core._stored_plan(lambda: function(*operands, **options))

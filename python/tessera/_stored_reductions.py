@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _tessera as _core
+from ._checked import axes_of
 from ._stored_twins import refused
 from ._tessera import StoredArray
 
@@ -166,8 +167,7 @@ def euclidean(x: StoredArray, axis: _Axes = None, keepdims: bool = False) -> _co
 
 def norm(x: StoredArray, ord: Any = None, axis: _Axes = None, keepdims: bool = False) -> Any:  # noqa: A002
     """Of vectors (one axis) or matrices (two), as ts.linalg.norm."""
-    axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    axes = [a % x.ndim if -x.ndim <= a < x.ndim else a for a in axes]
+    axes = [a % x.ndim if -x.ndim <= a < x.ndim else a for a in axes_of(axis, x.ndim)]
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
         return euclidean(x, axis, keepdims)
     size = _core._stored_apply("absolute", _working(x, None)[0])

@@ -17,6 +17,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from . import _local
+from ._checked import axes_of
 from ._decompositions import LDLResult, SchurResult, eig_pair, eigh_pair, ldl, schur, solve_banded, solveh_banded
 from ._few_eigenvalues import few_eigenvalues as _few_eigenvalues
 from ._matrices import Matrices
@@ -532,7 +533,7 @@ def vector_norm(
     ([2.0, 2.0, 2.0], [3.0])
     """
     whole = asarray(x)
-    axes = tuple(range(whole.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = axes_of(axis, whole.ndim)
     if len(axes) == 1:
         return _norm(whole, ord, axes[0], keepdims)
     kept = whole.ndim - len(axes)

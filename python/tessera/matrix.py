@@ -8,11 +8,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from . import _stored_forms
 from . import random as _random
+from ._checked import is_whole
 from ._matrix import (
     AntiSymmetric,
     AnyMatrix,
@@ -176,7 +178,8 @@ def random_bits(
     >>> c.form, abs(c.sum() - 49950) < 1000
     ('TriangularBit', True)
     """
-    rows, cols = (shape, shape) if isinstance(shape, int) else shape
+    size: Any = shape
+    rows, cols = (size, size) if is_whole(size) else size
     source = _random._generator if generator is None else generator
     try:
         return _random_bits(source, rows, cols, p, triangular, device)
@@ -207,6 +210,7 @@ def unit_vector(n: int, index: int, dtype: Any = "float64", device: Any = None) 
     >>> (e + e).tolist()
     [0.0, 0.0, 2.0, 0.0, 0.0]
     """
+    n, index = operator.index(n), operator.index(index)
     if not -n <= index < n:
         raise IndexError(f"unit_vector: index {index} of {n} elements")
     elements = zeros(n, dtype=dtype, device=device)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ._checked import check_arguments as _check_arguments
 from ._named_arrays import NamedArray
 from ._tessera import (
     ANY,
@@ -94,3 +95,7 @@ def AnyDim(i: int | None = None) -> NamedDimension:
     ((), (2))
     """
     return ND(ANY, i or 0)
+
+
+_FUNCTIONS = ["AnyDim", "get_nd_shape", "iscompatible", "isequal", "max_shape", "resolve_wildcards"]
+_check_arguments(globals(), _FUNCTIONS, "ts.names.", guard=True)

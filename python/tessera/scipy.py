@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _tessera as _core
 from ._batched import apply_batched, needs
+from ._checked import axes_of
 from ._checked import check_arguments as _check_arguments
 
 try:
@@ -72,7 +73,7 @@ def aslinearoperator(A: _core.NamedLinop, shape: int | Sequence[int] | None = No
         if None in sizes:
             raise _core.DimError(f"ts.scipy.aslinearoperator: {A} does not know all sizes of its input; give shape=")
         shape = [n for n in sizes if n is not None]
-    given = (shape,) if isinstance(shape, int) else tuple(shape)
+    given = tuple(axes_of(shape, 0))
     return _Matrix(A, given, np.float64 if dtype is None else dtype)
 
 
@@ -126,4 +127,4 @@ def from_linearoperator(
     return _core.SimpleLinop(forward, adjoint, None, names_in, names_out, type(L).__name__, sizes, least)
 
 
-_check_arguments(globals(), __all__, "ts.scipy.")
+_check_arguments(globals(), __all__, "ts.scipy.", guard=True)

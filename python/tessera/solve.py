@@ -14,10 +14,12 @@ checkpoint then has a file for each vector beside it.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
+from ._checked import is_whole
 from ._prox import AnyProx, prox
 from ._stored_solve import StoredEigenResult, StoredSolveResult
 from ._stored_solve import power_method as _stored_power_method
@@ -30,6 +32,7 @@ from ._tessera import (
     Checkpoint,
     EigenResult,
     Iteration,
+    NamedDimension,
     NamedLinop,
     Prox,
     SolveResult,
@@ -231,7 +234,7 @@ def gmres(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SolveResult:
+) -> SolveResult | StoredSolveResult:
     """GMRES for A x = b with any square A, begun anew after ``restart`` vectors; ``M`` stands on the right.
 
     ``maxiter`` counts applications of A. The callback's x is that of the last restart.
@@ -240,6 +243,9 @@ def gmres(
     >>> ts.solve.gmres(A, [1.0, 2.0]).x.numpy().round(6).tolist()
     [-2.0, 1.0]
     """
+    if _works_on_disk(A, b):
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        return _solve_on_disk("gmres", A, b, x0, options, restart, M)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _gmres(A, b, options, restart, M)
 
@@ -360,9 +366,9 @@ def _axes(A: NamedLinop, dim: Any) -> Any:
     """Axes of the input from numbers or names; names count from the right, so that "..." may stand in front."""
     if dim is None:
         return None
-    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    dims = (dim,) if isinstance(dim, str | NamedDimension) or is_whole(dim) else tuple(dim)
     names = list(A.ishape)
-    return [d if isinstance(d, int) else names.index(d) - len(names) for d in dims]
+    return [operator.index(d) if is_whole(d) else names.index(d) - len(names) for d in dims]
 
 
 @_described

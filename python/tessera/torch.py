@@ -15,6 +15,7 @@ from typing import Any
 
 from . import _tessera as _core
 from ._batched import apply_batched, extra_axes, needs
+from ._checked import check_arguments as _check_arguments
 from ._pickle import restored as _restored
 
 try:
@@ -209,3 +210,6 @@ def denoiser(
 
     apply_model.name = f"denoiser({type(model).__name__}, {lam}, {parts})"  # type: ignore[attr-defined]
     return apply_model
+
+
+_check_arguments(globals(), ["apply", "asarray", "denoiser", "wrap"], "ts.torch.", guard=True)

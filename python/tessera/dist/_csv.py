@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _dist
 from .. import _tessera as _core
-from .._beside import keep, place_of
+from .._beside import keep, number_here, place_of
 from .._dist import Communicator, DNDarray
 from .._tessera import result_type
 
@@ -112,14 +112,15 @@ def save_csv(
     text = _text(mine.reshape(-1, 1) if x.ndim == 1 else mine, sep, decimals)
     if comm.rank == 0 and header:
         text = (header.rstrip("\n") + "\n").encode() + text
-    lengths = _dist.array(_core.array([len(text)]), is_split=0, comm=comm).tolist()
+    told = _dist.array(_core.array([[len(text), number_here()]]), is_split=0, comm=comm).tolist()
+    lengths, number = [length for length, _ in told], told[0][1]
     at, place, part, failed = sum(lengths[: comm.rank]), "", "", ""
     try:
         for step in ("make", "fill", "keep"):
             try:
                 if step == "make":
                     place = place_of(path)
-                    part = f"{place}.part"
+                    part = f"{place}.{number:x}.part"
                     if comm.rank == 0:
                         with open(part, "wb") as file:
                             file.truncate(sum(lengths))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import _dist
+from .._checked import axes_of
 from .._dist import (
     Communicator,
     DNDarray,
@@ -273,7 +274,7 @@ def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
     x = x if x.dtype.kind in "fc" else x.astype("float64")
     if ord is None:
         return _dist.norm(x, axis, keepdims)
-    axes = list(range(x.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    axes = axes_of(axis, x.ndim)
     if len(axes) == 1:
         if isinstance(ord, str):
             raise ValueError(f"Invalid norm order '{ord}' for vectors")

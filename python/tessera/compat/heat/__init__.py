@@ -50,8 +50,9 @@ globals().update(_types.TYPES)
 globals().update({_name: _types.TYPES[_of] for _name, _of in _types.ALIASES.items()})
 _functions.methods("save", {"save": io.save})
 for _part in (fft, io, linalg, random, statistics):
-    _check_arguments(vars(_part), getattr(_part, "__all__", ()), f"ht.{_part.__name__.rpartition('.')[2]}.")
-_check_arguments(globals(), [_name for _name in __all__ if _name != "DNDarray"], "ht.")
+    _home = f"ht.{_part.__name__.rpartition('.')[2]}."
+    _check_arguments(vars(_part), getattr(_part, "__all__", ()), _home, guard=True)
+_check_arguments(globals(), [_name for _name in __all__ if _name != "DNDarray"], "ht.", guard=True)
 
 _LEARNING = "it is no part of arrays; scikit-learn takes x.numpy()"
 _PRINTING = "repr() shows the whole array on every rank; ht.print0 prints once"

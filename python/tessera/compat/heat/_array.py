@@ -360,8 +360,7 @@ class DNDarray:
         return self.dist.numpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        whole = self.dist.numpy()
-        return whole if dtype is None else whole.astype(dtype)
+        return self.dist.__array__(dtype, copy)
 
     def tolist(self, keepsplit: bool = False) -> Any:
         """The whole as lists; with ``keepsplit`` this rank's part."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -142,6 +144,10 @@ def same(name: str, ours_name: str | None = None, copies: bool = False) -> Calla
         made = call(compute, *args, **kwargs)
         return DNDarray(made.dist.copy()) if copies else made
 
+    with contextlib.suppress(ValueError):  # of functions that C++ has, which say it in their text
+        known = inspect.signature(compute)
+        bare = [p.replace(annotation=p.empty) for p in known.parameters.values()]  # whose words mean other arrays
+        function.__signature__ = known.replace(parameters=bare)  # type: ignore[attr-defined]
     return described(function, name, compute.__doc__)
 
 

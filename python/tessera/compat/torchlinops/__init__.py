@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
+from ..._checked import check_arguments as _check_arguments
 from ...names import (
     ANY,
     ELLIPSES,
@@ -77,6 +78,12 @@ __all__ = [
 ]
 for _part in (_batching, _containers, _moves, _names, _nufft, _operators):
     __all__ += _part.__all__
+for _part in (alg, functional, utils):
+    _home = f"torchlinops.{_part.__name__.rpartition('.')[2]}."
+    _check_arguments(vars(_part), _part.__all__, _home, guard=True)
+_own = [_name for _name in __all__ if str(getattr(globals()[_name], "__module__", "")).startswith(__name__)]
+globals().update({_name: vars(_part)[_name] for _part in (alg, utils) for _name in _own if _name in vars(_part)})
+_check_arguments(globals(), _own, "torchlinops.", guard=True)
 
 _SHAPES = "shapes of operators rename themselves (A.ishape = ...) and match by isequal and resolve_wildcards"
 _TILES = "the library schedules tiles itself: create_batched_linop"

@@ -27,7 +27,7 @@ def partition(seq: Sequence[Any], val: Any) -> tuple[Sequence[Any], Sequence[Any
     >>> partition(("A", "...", "B"), "...")
     (('A',), ('...',), ('B',))
     """
-    at = list(seq).index(val) if val in seq else len(seq)
+    at = seq.index(val) if val in seq else len(seq)
     return seq[:at], seq[at : at + 1], seq[at + 1 :]
 
 
