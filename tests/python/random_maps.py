@@ -6,8 +6,7 @@ import numpy as np
 import tessera as ts
 
 p = ts.solve.prox
-# Maps that are functions of whole arrays: solvers with vectors on disk refuse them.
-FUNCTIONS = ("low_rank", "wavelet")
+FUNCTIONS = ("low_rank", "wavelet")  # of whole arrays; blocks of them have no pickles
 ORDERED = ("box", "simplex")  # real numbers only
 NAMES = [n for n in vars(p) if not n.startswith("_")]
 
@@ -35,12 +34,21 @@ def blocks(rng, shape, dtype):
     return p.blocks(parts, axis - len(shape) if rng.random() < 0.3 else axis)
 
 
+def low_rank(rng, lam, shape, seed):
+    """Of all, or of blocks."""
+    axis, n = int(rng.integers(len(shape))), max(int(np.prod(shape)), 1)
+    if rng.random() < 0.3:
+        return p.low_rank(lam * np.sqrt(n / min(max(shape[axis], 1), 50)), axis=axis)
+    return p.low_rank(5 * lam, int(rng.integers(1, 10)), axis - len(shape) if rng.random() < 0.3 else axis, seed)
+
+
 def drawn_map(rng, name, shape, dtype):
     """The map of that name; it changes normal numbers by about their size."""
     lam = float(rng.uniform(0.1, 1.0))
     n = int(np.prod(shape))
     axes = some_axes(rng, len(shape))
     along = int(np.prod([shape[a] for a in axes]))
+    seed = int(rng.integers(100)) if rng.random() < 0.5 else None
     make = {
         "none": p.none,
         "l1": lambda: p.l1(lam),
@@ -53,7 +61,7 @@ def drawn_map(rng, name, shape, dtype):
             p.simplex(lam * max(n, 1) / 5) if rng.random() < 0.4 else p.simplex(lam * max(along, 1) / 5, axes)
         ),
         "blocks": lambda: blocks(rng, shape, dtype),
-        "low_rank": lambda: p.low_rank(lam, axis=int(rng.integers(len(shape)))),
-        "wavelet": lambda: p.wavelet(lam, "haar", axes or None),
+        "low_rank": lambda: low_rank(rng, lam, shape, seed),
+        "wavelet": lambda: p.wavelet(lam, str(rng.choice(["haar", "db4", "sym3"])), axes or None, seed),
     }
     return make[name]()

@@ -507,3 +507,8 @@ def test_an_error_within_a_call_stays_as_it_is():
 def test_every_operator_has_its_wrong_calls():
     shown = {c.__name__ for c in vars(ts).values() if isinstance(c, type) and issubclass(c, ts.NamedLinop)}
     assert shown - {"NamedLinop", "Fitted", "AsyncStreamer"} == set(BAD)  # those are made of operators
+
+
+def test_classes_have_the_names_that_people_know():
+    with pytest.raises(TypeError, match="expected tessera.Array$"):
+        ts.may_share_memory(3, 4)

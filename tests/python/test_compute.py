@@ -163,7 +163,7 @@ def test_pinned_memory_has_a_budget():
 def test_config_of_accelerators():
     plain = ts.AcceleratorConfig()
     assert (plain.device_id, plain.memory_limit_bytes, plain.enable_async) == (0, 0, True)
-    assert plain.precision == ts.PrecisionMode.AUTO and plain.stream_buffer_size == 64 << 20
+    assert plain.precision == ts.PrecisionMode.AUTO and plain.stream_buffer_size == 8 << 20
     given = ts.AcceleratorConfig(1, 2, 3, False, "FORCE_FLOAT32", pinned_budget_bytes=5)
     assert (given.device_id, given.memory_limit_bytes, given.stream_buffer_size) == (1, 2, 3)
     assert "memory_limit_bytes=2, stream_buffer_size=3, enable_async=" in repr(given)

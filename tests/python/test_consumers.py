@@ -524,3 +524,47 @@ def test_type_checkers_see_the_right_signatures(tmp_path):
     found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True).stdout
     lines = [line for line in found.splitlines() if ": error:" in line]
     assert [line.split(":")[:2] for line in lines] == [["bad.py", str(i + 2)] for i in range(len(MISTAKES))], found
+
+
+def held(kind, path):
+    """Numbers in each class that NumPy takes for an array."""
+    a = np.arange(6.0).reshape(2, 3)
+    if kind == "snapshot":
+        ts.save(path / "a.tessera", {"x": a})
+        return ts.open_snapshot(path / "a.tessera")["x"]
+    if kind == "heat":
+        import tessera.compat.heat as ht
+
+        return ht.array(a, split=0)
+    return {
+        "array": lambda: ts.array(a),
+        "view": lambda: ts.array(a)[:, ::-1],
+        "distributed": lambda: ts.dist.array(a, split=0),
+        "on every rank": lambda: ts.dist.array(a),
+        "named": lambda: ts.names.NamedArray(ts.array(a), "AB"),
+        "named, distributed": lambda: ts.names.NamedArray(ts.dist.array(a, split=0), "AB"),
+        "on disk": lambda: ts.stored.array(a),
+        "matrix": lambda: ts.matrix.Dense(ts.array(a), copy=False),
+        "matrix on disk": lambda: ts.stored.matrix(ts.matrix.Dense(a)),
+    }[kind]()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["array", "view", "distributed", "on every rank", "named", "named, distributed", "on disk", "matrix"]
+    + ["matrix on disk", "snapshot", "heat"],
+)
+def test_numpy_gets_a_copy_where_it_asks_for_one_and_none_where_it_does_not(kind, tmp_path):
+    x = held(kind, tmp_path)
+    before = np.array(x)
+    mine = np.array(x)
+    mine[...] = 77
+    assert np.array_equal(np.array(x), before) and mine.dtype == np.float64
+    assert np.array(x, dtype="float32").dtype == np.float32
+    try:
+        shared = np.asarray(x, copy=False)
+    except ValueError:
+        shared = None
+    assert shared is None or np.may_share_memory(shared, np.asarray(x, copy=False))
+    with pytest.raises(ValueError):
+        np.asarray(x, dtype="float32", copy=False)

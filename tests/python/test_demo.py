@@ -33,6 +33,16 @@ def sizes(monkeypatch):
     monkeypatch.setattr(_demo, "SIZES", {"2d": SMALL, "3d": BALL, "dynamic": BEATING})
 
 
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """The folder of the small demo on this device, which nobody writes to."""
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_demo, "SIZES", {"small": SMALL})
+        _demo.demo("small", folder)
+    return folder
+
+
 def picture_size(path):
     head = path.read_bytes()[:24]
     assert head.startswith(b"\x89PNG")
@@ -68,22 +78,20 @@ def test_the_picture_without_matplotlib(sizes, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("more", [{"device": "sim:0,sim:1"}, {"budget": "100MiB"}])
-def test_the_same_images_on_devices_and_under_a_budget(more, sizes, tmp_path):
-    _demo.demo("2d", tmp_path / "here")
-    _demo.demo("2d", tmp_path / "there", **more)
-    assert_same(tmp_path / "here", tmp_path / "there")
+def test_the_same_images_on_devices_and_under_a_budget(more, sizes, here, tmp_path):
+    _demo.demo("2d", tmp_path, **more)
+    assert_same(here, tmp_path)
 
 
-def test_the_same_images_over_ranks(sizes, tmp_path):
+def test_the_same_images_over_ranks(here, tmp_path):
     from dist import launch
 
     if not launch.mpirun():
         pytest.skip("no mpirun")
-    _demo.demo("2d", tmp_path / "here")
     with launch.Group(3, ["-c", PROGRAM, str(tmp_path / "there")], tmp_path) as group:
         assert group.wait(300) == 0, group.words()
         assert group.words().count("demo.png") == 1  # one rank speaks
-    assert_same(tmp_path / "here", tmp_path / "there")
+    assert_same(here, tmp_path / "there")
 
 
 def assert_same(here, there):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tessera as ts
+from tessera import _checked
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "fuzz"))
@@ -174,7 +175,7 @@ def test_reports_of_sanitizers_are_shown_from_their_head():
 
 
 ONE_WRONG = [sys.executable, str(HERE / "fuzz" / "one_wrong.py"), "child"]
-SHARES = {"stored": 9, "imaging": 29, "split": 3}
+SHARES = {"stored": 9, "imaging": 29, "split": 3, "scipy": 5, "torch": 5, "jax": 5, "compat": 239}
 
 
 @pytest.mark.parametrize("home", SHARES)
@@ -254,6 +255,40 @@ def test_defects_are_seen(function, words, seen, tmp_path, monkeypatch):
     finally:
         signal.signal(signal.SIGALRM, before)
     assert wrong is None if seen is None else seen in wrong
+
+
+def divided(x, by=2):
+    """A function that is guarded below, and speaks for itself of one thing."""
+    if by is None:
+        raise ValueError("divided: by what?")
+    return by(x) if callable(by) else x.real / [1, by][len(x.shape)]
+
+
+def raise_mine(x):
+    return {}[x]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        ((3,), ts.DTypeError, "divided cannot take x=3: 'int' object has no attribute 'shape'"),
+        ((np.ones((2, 2)), 1), ts.IndexError, "divided cannot take x=a ndarray of float64, shape (2, 2), by=1: list"),
+        ((np.float64(1.0), "a"), None, None),
+        ((np.ones(2), "a"), ts.DTypeError, "divided cannot take x=a ndarray of float64, shape (2,), by='a': ufunc"),
+        ((1, None), ValueError, "divided: by what?"),
+        ((1, raise_mine), KeyError, "1"),
+        ((1, 2, 3), ts.DTypeError, "divided cannot take x=1, by=2, argument 3=3: divided() takes from 1 to 2"),
+    ],
+)
+def test_what_python_says_becomes_a_sentence(given, kind, said):
+    """But for what a function says itself, and what a caller's own function raises."""
+    guarded = _checked.guarded(divided)
+    if kind is None:
+        assert guarded(*given) == 1.0
+        return
+    with pytest.raises(kind) as caught:
+        guarded(*given)
+    assert type(caught.value) is kind and str(caught.value).startswith(said), caught.value
 
 
 def test_the_fuzzer_is_a_program():

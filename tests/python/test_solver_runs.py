@@ -232,7 +232,15 @@ def test_a_checkpoint_is_a_solution_found(device, tmp_path):
     assert len(tight.history) == tight.iterations + 1
 
 
-def test_control_c_stops_a_solve(tmp_path):
+@pytest.mark.parametrize(
+    "solve_for_long",
+    [
+        "ts.solve.cg(A, np.ones(200000), rtol=0.0, maxiter=10**7)",
+        "ts.solve.admm(A, np.ones(200000), ts.solve.prox.l1(0.1), inner=2**62)",
+        "ts.solve.admm(A, ts.stored.ones(200000), ts.solve.prox.l1(0.1), inner=2**62)",
+    ],
+)
+def test_control_c_stops_a_solve(solve_for_long):
     code = (
         "import signal\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores it\n"
@@ -240,7 +248,7 @@ def test_control_c_stops_a_solve(tmp_path):
         "A = ts.Diagonal(np.geomspace(1e-9, 1, 200000), ('X',))\n"
         "try:\n"
         "    print('go', flush=True)\n"
-        "    ts.solve.cg(A, np.ones(200000), rtol=0.0, maxiter=10**7)\n"
+        f"    {solve_for_long}\n"
         "except KeyboardInterrupt:\n"
         "    print('stopped', flush=True)\n"
     )

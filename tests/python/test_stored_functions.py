@@ -44,6 +44,22 @@ def test_truth_is_that_of_memory():
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("exponent", [2, 2.0, 3, 0.5, True, np.int64(2)], ids=repr)
+def test_powers_have_the_bits_of_memory(dtype, exponent):
+    a = np.abs(np.resize(NUMBERS[dtype], 5000) * np.arange(1, 5001) / 7).astype(dtype)  # of many sizes
+    expected = None
+    try:
+        expected = ts.asarray(a) ** exponent
+    except (TypeError, ts.Error) as error:
+        with pytest.raises(type(error)):
+            ts.stored.array(a) ** exponent
+        return
+    found = (ts.stored.array(a) ** exponent).numpy()
+    assert found.dtype == expected.numpy().dtype
+    np.testing.assert_array_equal(found, expected.numpy())
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("name", ["sum", "mean", "std", "var", "any", "all", "count_nonzero", "min", "max"])

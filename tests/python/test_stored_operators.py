@@ -175,14 +175,22 @@ def test_the_budget_holds(share):
         same(out, wanted, False, op.tree())
 
 
-def test_bits_are_those_of_memory_where_nothing_is_summed():
-    make, image = sense()
-    A = make(np.asarray)
-    x, whole = ts.stored.array(image), A(image)
-    least = smallest_budget(A, x)
-    for budget in (least, 2 * least, 4 * least):
-        out = ts.fit(A, x, budget={"cpu": budget})(x, out=poisoned(whole))
-        assert np.array_equal(out.numpy(), whole.numpy())
+@pytest.mark.parametrize("threads", [1, 4, 16])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_bits_are_those_of_memory_where_nothing_is_summed(dtype, threads):
+    """However many lines of a transform a tile has: kernels/fft/fft_bits_test.cpp is the law."""
+    make, image = sense(dtype=dtype)
+    before = ts.config.num_threads
+    try:
+        ts.config.num_threads = threads
+        A = make(np.asarray)
+        x, whole = ts.stored.array(image), A(image)
+        least = smallest_budget(A, x)
+        for budget in (least, 2 * least, 4 * least):
+            out = ts.fit(A, x, budget={"cpu": budget})(x, out=poisoned(whole))
+            assert np.array_equal(out.numpy(), whole.numpy())
+    finally:
+        ts.config.num_threads = before
 
 
 @pytest.mark.parametrize("resident", [True, False])

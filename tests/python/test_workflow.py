@@ -22,7 +22,7 @@ def named(script):
 
 
 def test_the_parts_of_the_workflow_are_those_of_the_script():
-    everything = parts_of(".ci/run", r"wanted=\" \$\{\*:-([^}]*)\} \"")
+    everything = parts_of(".ci/run", r'\nparts="([^"]*)"') | parts_of(".ci/run", r'\nwhen_named="([^"]*)"')
     tests = parts_of("scripts/test.sh", r'\nparts="([^"]*)"')
     assert sorted(named(".ci/run")) == sorted(everything - {"test"})
     assert sorted(named("scripts/test.sh")) == sorted(tests)
@@ -38,6 +38,7 @@ def test_it_is_yaml(page):
     assert isinstance(yaml.safe_load(page.read_text()), dict)
 
 
-def test_a_part_that_is_not_there_is_refused():
-    ended = subprocess.run(["bash", str(ROOT / "scripts/test.sh"), "surgery"], capture_output=True, text=True)
+@pytest.mark.parametrize("script", ["scripts/test.sh", ".ci/run"])
+def test_a_part_that_is_not_there_is_refused(script):
+    ended = subprocess.run(["bash", str(ROOT / script), "surgery"], capture_output=True, text=True)
     assert ended.returncode == 2 and "'surgery' is none of" in ended.stderr
