@@ -7,10 +7,12 @@ endif()
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
-# Plug-ins, and the laws for tests of other people's operators, are installed where they were built: `make demo`, for
-# one, builds neither. So the laws are a set of their own, which the package reads where their archive is.
+# Plug-ins, the laws for tests of other people's operators, and the library as an archive are installed where they were
+# built: `make demo`, for one, builds none of them. So each archive is a set of its own, which the package reads where it is.
 install(TARGETS tessera EXPORT tessera LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(TARGETS tessera_testing EXPORT tesseraTesting ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+  OPTIONAL)
+install(TARGETS tessera_static EXPORT tesseraStatic ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
   OPTIONAL)
 foreach(plugin tessera_mpi tessera_scalapack tessera_hdf5 tessera_fftw tessera_cuda)
   if(TARGET ${plugin})
@@ -21,14 +23,19 @@ if(TARGET tessera_cli)
   install(TARGETS tessera_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library OPTIONAL)
 endif()
 
-foreach(set tessera tesseraTesting)
+foreach(set tessera tesseraTesting tesseraStatic)
   install(EXPORT ${set} FILE ${set}Targets.cmake NAMESPACE tessera:: DESTINATION ${package_folder} COMPONENT library)
   export(EXPORT ${set} FILE ${CMAKE_BINARY_DIR}/${set}Targets.cmake NAMESPACE tessera::)
 endforeach()
 set(description ${CMAKE_CURRENT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in)
-set(testing_archive "\${CMAKE_CURRENT_LIST_DIR}/lib/libtessera_testing.a")
+set(static_packages Threads ZLIB)  # whose targets the archive names
+if(TARGET fmt::fmt)
+  list(APPEND static_packages fmt)
+endif()
+list(JOIN static_packages " " static_packages)
+set(archives "\${CMAKE_CURRENT_LIST_DIR}/lib")
 configure_file(${description} ${CMAKE_BINARY_DIR}/tesseraConfig.cmake @ONLY)
-set(testing_archive "\${CMAKE_CURRENT_LIST_DIR}/../../libtessera_testing.a")
+set(archives "\${CMAKE_CURRENT_LIST_DIR}/../..")
 configure_file(${description} ${CMAKE_BINARY_DIR}/installed_config/tesseraConfig.cmake @ONLY)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/installed_config/tesseraConfig.cmake

@@ -31,6 +31,9 @@ add_library(tessera SHARED ${library_sources})
 # Ranges are the same bit for bit wherever a part of them begins, so their products are rounded everywhere.
 set_source_files_properties(${TESSERA_SRC}/tessera/kernels/copy/create.cpp PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off)
+# Lines of a filter that are left over from registers are weighed as those in registers are, without fusing.
+set_source_files_properties(${TESSERA_SRC}/tessera/kernels/fft/fft_passes_run.cpp PROPERTIES
+  COMPILE_OPTIONS -ffp-contract=off)
 # Quotients are NumPy's to the last bit, uniform random numbers are the same on every device, and whatever the instructions
 # that a host has (kernels/wide.hpp), results are the same: nothing is fused but what says so. Choices are vectorised where
 # nobody waits for a trap.
@@ -59,7 +62,7 @@ if(TESSERA_SANITIZE MATCHES "undefined")  # kernels read memory as what they are
   set_property(SOURCE ${kernel_sources} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=alignment)
 endif()
 if(TESSERA_SANITIZE)  # passes of transforms: with address checks g++ 12 takes minutes for each; tests put guards around what they write
-  set(pass_sources ${TESSERA_SRC}/tessera/kernels/fft/register_lines_16.cpp ${TESSERA_SRC}/tessera/kernels/fft/register_lines_32.cpp)
+  file(GLOB pass_sources ${TESSERA_SRC}/tessera/kernels/fft/register_lines_*.cpp)
   set_property(SOURCE ${pass_sources} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
   set_property(SOURCE ${pass_sources} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 endif()
@@ -91,3 +94,14 @@ if(NOT TESSERA_WHOLE)
 endif()
 add_library(tessera::tessera ALIAS tessera)
 add_library(tessera::testing ALIAS tessera_testing)
+
+# The same objects as an archive, for programs that carry the library; built when asked for by name. Who links it links
+# what it stands on.
+add_library(tessera_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tessera>)
+add_library(tessera::static ALIAS tessera_static)
+get_target_property(libraries_below tessera_deps INTERFACE_LINK_LIBRARIES)
+target_link_libraries(tessera_static INTERFACE ${libraries_below})
+target_include_directories(tessera_static INTERFACE
+  $<BUILD_INTERFACE:${TESSERA_SRC}> $<INSTALL_INTERFACE:include>)
+target_compile_features(tessera_static INTERFACE cxx_std_20)
+set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera EXPORT_NAME static LINKER_LANGUAGE CXX)

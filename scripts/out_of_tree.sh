@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: out_of_tree.sh PRESET [RESULTS_DIR]: installs a preset's library into a folder of its own, builds the project
-# in examples/own_operator_project against it, and runs its tests; then one program with what pkg-config says, with g++ and, where it is, clang++.
+# in examples/own_operator_project against it, shared and as an archive, and runs its tests; then one program with what
+# pkg-config says, with g++ and, where it is, clang++.
 . "$(dirname "$0")/common.sh"
 preset=$1
 results=${2:-$ROOT/build/$preset/results}
@@ -10,11 +11,17 @@ project=$ROOT/build/$preset/own_operator_project
 mkdir -p "$results"
 say "an operator of somebody else's, outside of this tree"
 check() {
-  build "$preset" tessera tessera_testing tessera_cli && rm -rf "$prefix" "$project" &&
+  build "$preset" tessera tessera_static tessera_testing tessera_cli && rm -rf "$prefix" "$project" &&
     cmake --install "build/$preset" --prefix "$prefix" --component library >/dev/null &&
     cmake -S examples/own_operator_project -B "$project" -G Ninja -DCMAKE_BUILD_TYPE=Release \
       "-DCMAKE_PREFIX_PATH=$prefix" >/dev/null &&
-    cmake --build "$project" -j "$JOBS" && ctest --test-dir "$project" --output-on-failure && with_pkg_config
+    cmake --build "$project" -j "$JOBS" && ctest --test-dir "$project" --output-on-failure && stands_alone && with_pkg_config
+}
+# The program that was linked with the archive asks for no libtessera.so.
+stands_alone() {
+  local needs
+  needs=$(readelf -d "$project/slope_alone") || return 1
+  if [[ $needs == *libtessera* ]]; then echo "slope_alone needs libtessera.so"; return 1; fi
 }
 with_pkg_config() {
   local description libraries flags compiler
