@@ -19,7 +19,7 @@ for name in cases random functions operators solve files scenarios writes; do
 done
 "$PY" tests/python/dist/launch.py --hosts 3 -n 6 --limit "${TESSERA_RANKS_LIMIT:-1800}" --results "$results" "${suites[@]}" || status=1
 began=$SECONDS
-"$PY" -m pytest -q tests/python/dist/test_dist_{failures,several_hosts,between_machines,programs}.py --junitxml "$results/ranks.failures.xml" || status=1
+"$PY" -m pytest -q tests/python/dist/test_dist_{failures,several_hosts,between_machines,programs,endings}.py --junitxml "$results/ranks.failures.xml" || status=1
 if [ ! -e "$results/ranks.failures.xml" ]; then echo "failed ranks.failures" >"$results/ranks.failures.count"; fi
 echo "ranks that come to grief, programs: $((SECONDS - began)) s; all: $SECONDS s"
 exit $status

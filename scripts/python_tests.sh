@@ -10,11 +10,11 @@ types=$([ "$part" = no-types ] || [[ "$part" == [2-9]/* ]] || echo yes)
 status=0
 if ls tests/python/test_*.py >/dev/null 2>&1; then
   say "Python tests"
-  # Where there are cores for it, and no GPU to take turns on, files are distributed over several processes.
+  # Where there are cores for it, files are distributed over several processes; ten of them shared a GPU without waiting for it.
   if [[ "$part" == */* ]]; then
     groups=${part#*/} chosen=$((${part%/*} - 1))
   else
-    groups=$([ "$JOBS" -ge 8 ] && [ -n "$types" ] && echo 6 || echo 1) chosen=$(seq 0 $((groups - 1)))
+    groups=$([ "$JOBS" -ge 8 ] && echo 6 || echo 1) chosen=$(seq 0 $((groups - 1)))
   fi
   commands=()
   for group in $chosen; do
