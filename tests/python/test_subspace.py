@@ -119,3 +119,37 @@ def test_subspace_refuses():
         im.subspace(kspace, maps, basis, mask=masks, lamda=-1.0)
     with pytest.raises(ValueError, match="rank 9"):
         im.subspace_basis(np.ones((4, 5)), 9)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("outputs", [1, 2, 5])
+def test_normals_around_matrices_of_any_dtype(rng, dtype, weighted, outputs):
+    """A spectrum is neither whole numbers nor held by half precision, whatever the matrix at the samples is."""
+    F = ts.NUFFT(rng.uniform(-4, 4, (30, 1)), (8,), ("K",), ("X",), batch_shape=("C",), tol=1e-6, toeplitz=True)
+    W = ts.Dense(rng.integers(0, 4, (outputs, 2)).astype(dtype), ("E", "C"), ("C", "K"), ("E", "K"))
+    A = W @ F
+    if weighted:
+        A = ts.Diagonal(rng.random((outputs, 30)), ("E", "K")) @ A
+    x = rng.standard_normal((2, 8)) + 1j * rng.standard_normal((2, 8))
+    want = A.H(A(x)).numpy()
+    assert np.linalg.norm(A.N(x).numpy() - want) <= 1e-5 * np.linalg.norm(want)
+    between = rng.integers(0, 4, (2, 2)).astype(dtype)
+    inner = F.normal(ts.Dense(between, ("D", "C"), ("C", "K"), ("D", "K")))(x).numpy()
+    want = F.H(between.astype(complex) @ F(x).numpy()).numpy()
+    assert np.linalg.norm(inner - want) <= 1e-5 * np.linalg.norm(want)
+
+
+def test_kernels_that_nobody_asked_for_pay(rng):
+    """A matrix of many coils at the samples would take a kernel for each of its elements: they are gridded, with a
+    normal that is still A.H A; few are convolved."""
+    n, points = 24, 4000
+    locs = rng.uniform(-n / 2, n / 2, (points, 2))
+    for coils, outputs in ((20, 5), (20, 20), (2, 3)):
+        F = ts.NUFFT(locs, (n, n), ("K",), ("X", "Y"), batch_shape=("C",), tol=1e-4)
+        weight = rng.standard_normal((outputs, coils)) + 1j * rng.standard_normal((outputs, coils))
+        A = ts.Dense(weight, ("E", "C"), ("C", "K"), ("E", "K")) @ F
+        x = rng.standard_normal((coils, n, n)) + 0j
+        want = A.H(A(x)).numpy()
+        assert np.linalg.norm(A.N(x).numpy() - want) <= 1e-3 * np.linalg.norm(want)
+        assert ("NUFFT" in repr(A.N)) == (coils > 2), repr(A.N)

@@ -45,7 +45,8 @@ struct TESSERA_API Dense {
   NamedWeight named_weight() const { return {weight, weightshape, broadcast_dims, conjugated}; }
   // W^H W, or W^H between W with a weight point by point, as one Dense (batches + new inputs +
   // inputs). No for half precision, which could not hold the sums that W^H (W x) forms in the
-  // precision of x, and where `between` varies along axes without a name.
+  // precision of x, where `between` varies along axes without a name, and where the inputs that are
+  // summed are more than twice the outputs.
   std::optional<NamedLinop> gram(const NamedLinop* between) const;
   // A map that spreads its input over new leading dims (coil maps) lets weights of the input's dims
   // pass: there they multiply the smaller array.

@@ -75,13 +75,8 @@ Axes last_two_swapped(i64 rank) {
 
 }  // namespace
 
-// Applying the Gram matrix costs less than W and then W^H: the inputs that are summed are fewer
-// than twice the outputs that are born.
 bool Dense::gram_pays() const {
-  const GramGroups groups(weightshape, names);
-  const NamedArray w{weight, weightshape};
-  return config().rewrite_gram && !groups.born.empty() &&
-         count_of(w.sizes(groups.dead)) <= 2 * count_of(w.sizes(groups.born));
+  return config().rewrite_gram && !GramGroups(weightshape, names).born.empty();
 }
 
 std::optional<NamedLinop> Dense::gram(const NamedLinop* between) const {
@@ -101,7 +96,9 @@ std::optional<NamedLinop> Dense::gram(const NamedLinop* between) const {
     weighed = ops::multiply(w.array, v->array.view(aligned(v->array.layout(), v->dims, w.dims)));
   }
   const GramGroups groups(w.dims, names);
-  if (groups.dead.empty()) return std::nullopt;
+  // More inputs than twice the outputs: W and then W^H is less than a matrix between inputs.
+  if (groups.dead.empty() || count_of(w.sizes(groups.dead)) > 2 * count_of(w.sizes(groups.born)))
+    return std::nullopt;
   const Array rows = w.as_matrices(groups),
               g = matmul(ops::conj(rows).permute(last_two_swapped(rows.ndim())),
                          NamedArray{weighed, w.dims}.as_matrices(groups));

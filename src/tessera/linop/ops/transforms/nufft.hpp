@@ -120,6 +120,8 @@ struct NormalCost {
   double gridding, toeplitz;
   bool prefers_toeplitz() const { return toeplitz <= gridding / 2; }
 };
+// Of the kernels of a normal that was not asked for.
+inline constexpr i64 most_kernel_numbers = i64{1} << 28;
 TESSERA_API NormalCost normal_cost(const Shape& grid, i64 points, const KernelChoice& kernel);
 // The kernel for a tolerance, and the cheaper way of normal operators.
 TESSERA_API NufftOptions options_for(double tolerance, const Shape& grid, i64 points);

@@ -178,6 +178,30 @@ bool ends_with(const Dims& all, const Dims& end) {
   return all.size() >= end.size() && std::equal(end.begin(), end.end(), all.end() - end.size());
 }
 
+// Whether a matrix at each point is worth its convolutions, where nobody asked for them: there are
+// as many as the matrix has elements. Each kernel is made in about the time of a normal by gridding
+// and read by every normal, of which there are some tens.
+bool matrices_pay(const NUFFT& a, const NamedWeight& matrix, const Dims& inputs) {
+  constexpr double normals = 20, nanoseconds_of_number = 2;
+  const Dims points = a.point_dims();
+  double kernels = 1, images = 1, numbers = 1;
+  for (i64 i = 0; i < matrix.dims.size(); ++i) {
+    const NamedDimension d = matrix.dims[i];
+    if (contains(points, d)) continue;
+    const auto size = static_cast<double>(matrix.weight.shape(i));
+    kernels *= size;
+    if (contains(inputs, d)) images *= size;
+  }
+  const NufftOptions& o = a.options;
+  for (i64 n : a.grid_size) numbers *= static_cast<double>(n) * o.toeplitz_oversamp;
+  numbers *= kernels;
+  const nufft::NormalCost one =
+      nufft::normal_cost(a.grid_size, a.locs.size() / a.axes(), {o.oversamp, o.width});
+  const double saved = images * (one.gridding - one.toeplitz) - numbers * nanoseconds_of_number;
+  return numbers <= static_cast<double>(nufft::most_kernel_numbers) &&
+         normals * saved > kernels * one.gridding;
+}
+
 // A matrix between batches at every point: a convolution for each of its elements, so a matrix at
 // every frequency.
 std::optional<NamedLinop> matrix_convolution(const NUFFT& a, const NamedWeight& matrix,
@@ -196,10 +220,12 @@ std::optional<NamedLinop> matrix_convolution(const NUFFT& a, const NamedWeight& 
   const Array weights = ops::multiply(matrix.conjugated ? ops::conj(ordered) : ordered,
                                       ones(sizes, real_of(w.dtype()), w.device()));
   const Convolved c = convolved(a, weights);
+  // A spectrum is neither whole numbers nor held by half precision, whatever the matrix is.
+  const DType precision = promote(w.dtype(), DType::f32);
   const Array kernel = a.options.toeplitz_dtype
                            ? c.kernel
-                           : c.kernel.astype(is_complex(c.kernel.dtype()) ? complex_of(w.dtype())
-                                                                          : real_of(w.dtype()));
+                           : c.kernel.astype(is_complex(c.kernel.dtype()) ? complex_of(precision)
+                                                                          : real_of(precision));
   auto at_frequencies = [&](const Dims& d) {
     return joined(Dims(d.begin(), d.end() - points.size()), a.inner_names);
   };
@@ -228,8 +254,10 @@ std::optional<NamedLinop> NUFFT::normal(const NamedLinop& inner) const {
   if (const auto c = inner.offers().factor())  // one number for all batches, whatever it calls them
     return explained(
         *this, convolution(*this, NamedLinop(Scalar(*c))(ones(points, DType::f64, locs.device()))));
-  if (const auto m = inner.offers().named_weight())
+  if (const auto m = inner.offers().named_weight()) {
+    if (options.chosen_by_cost && !matrices_pay(*this, *m, inner.ishape())) return std::nullopt;
     return explained(*this, matrix_convolution(*this, *m, inner.shape()));
+  }
   const std::optional<Shape> shape = inner.offers().weight_shape();
   if (!shape) return std::nullopt;
   // What the weight does to ones, along the points and the batches that it tells apart.
