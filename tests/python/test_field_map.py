@@ -150,6 +150,22 @@ def test_the_cheaper_normal_is_taken_and_told(rng):
     assert has_points(ts.FieldMapNUFFT(many, (16, 16), f, t, batch_shape=(), toeplitz=False).N)
 
 
+@pytest.mark.parametrize("toeplitz", [None, False, True])
+@pytest.mark.parametrize("turns", [60.0, 90.0, 140.0])
+def test_turns_beyond_what_normals_take(rng, toeplitz, turns):
+    """Differences of frequencies make twice the turns; only who asks for their normals is refused, by his own number."""
+    locs, hertz, seconds = rng.uniform(-4, 4, (40, 1)), np.linspace(-turns / 2, turns / 2, 8), np.linspace(0, 1, 40)
+    if turns > 128 or (toeplitz and turns > 64):
+        said = f"span {turns:.0f} turns; (expected|normals by convolutions take) at most"
+        with pytest.raises(ValueError, match=said):
+            ts.FieldMapNUFFT(locs, (8,), hertz, seconds, batch_shape=(), tol=1e-2, toeplitz=toeplitz)
+        return
+    A = ts.FieldMapNUFFT(locs, (8,), hertz, seconds, batch_shape=(), tol=1e-2, toeplitz=toeplitz)
+    x = rng.standard_normal(8) + 0j
+    want = A.H(A(x)).numpy()
+    assert np.linalg.norm(A.N(x).numpy() - want) <= 5e-2 * np.linalg.norm(want)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_precision_is_that_of_the_map_and_the_data(device, rng, dtype, precision):

@@ -98,15 +98,21 @@ struct ClosedNormal {
   double nanoseconds;  // of one thread, for one batch
   i64 numbers;         // that it holds
 
-  static std::optional<ClosedNormal> of(const Encoding& e) {
-    if (e.hertz.size() == 0 || e.seconds.size() == 0) return std::nullopt;
-    const auto range = [](const Array& x) {
-      const auto [low, high] = std::minmax_element(x.host<double>(), x.host<double>() + x.size());
-      return *high - *low;
-    };
-    const double widest = range(e.hertz), turns = 2 * widest * range(e.seconds);
-    if (turns > nufft::most_turns && !e.options.toeplitz) return std::nullopt;
-    const i64 some = 64 + 32 * static_cast<i64>(std::ceil(std::min(turns, nufft::most_turns)));
+  // Turns that differences of frequencies make.
+  static double turns_of(const Encoding& e) {
+    return 2 * nufft::range_of(e.hertz) * nufft::range_of(e.seconds);
+  }
+  static double nanoseconds_of(const Encoding& e, i64 segments, const nufft::KernelChoice& kernel) {
+    return static_cast<double>(segments) *
+           nufft::normal_cost(e.grid, e.count_of_points(), kernel).toeplitz;
+  }
+  static ClosedNormal of(const Encoding& e) {
+    const double widest = nufft::range_of(e.hertz), turns = turns_of(e);
+    require<ArgumentError>(turns <= nufft::most_turns,
+                           "FieldMapNUFFT: toeplitz=True for a field map and times that span ",
+                           turns / 2, " turns; normals by convolutions take at most ",
+                           nufft::most_turns / 2, ": leave toeplitz away, or False");
+    const i64 some = 64 + 32 * static_cast<i64>(std::ceil(turns));
     const Array differences = empty_dense({some}, DType::f64);
     for (i64 i = 0; i < some; ++i)
       differences.host<double>()[i] =
@@ -116,14 +122,13 @@ struct ClosedNormal {
     const i64 count = static_cast<i64>(s.nodes.size());
     i64 numbers = count;
     for (i64 n : e.grid) numbers *= 2 * n;
-    const double each = nufft::normal_cost(e.grid, e.count_of_points(), kernel).toeplitz;
-    return ClosedNormal{e, std::move(s), kernel, static_cast<double>(count) * each, numbers};
+    return {e, std::move(s), kernel, nanoseconds_of(e, count, kernel), numbers};
   }
   bool pays(double gridding) const {
     return nufft::NormalCost{gridding, nanoseconds}.prefers_toeplitz() &&
            numbers <= nufft::most_kernel_numbers;
   }
-  std::string reason(bool taken, std::size_t gridded, double gridding) const {
+  std::string reason(bool taken, i64 gridded, double gridding) const {
     return cat("FieldMapNUFFT: normals ", taken ? "by convolutions" : "by gridding",
                "; predicted for one batch and thread: ", nanoseconds * 1e-6, " ms by ",
                segments.nodes.size(), " convolutions that hold ", numbers, " numbers, ",
@@ -226,15 +231,23 @@ NamedLinop field_map_nufft(const Array& locs, const Shape& grid, const Array& fi
       joined(Dims{e.segment}, timed), joined(e.each(), points), joined(o.batch_shape, points));
   const NamedLinop map =
       chain({e.pixels(by_time ? exponentials : mixture), e.transform(kernel, false), samples});
-  if (o.toeplitz == false) return map;
-  const std::optional<ClosedNormal> closed = ClosedNormal::of(e);
-  if (!closed) return map;
-  const double gridding = static_cast<double>(s.nodes.size()) *
-                          nufft::normal_cost(grid, e.count_of_points(), kernel).gridding;
-  const bool takes = o.toeplitz.value_or(closed->pays(gridding));
-  const NamedLinop made = takes ? (*closed)(map) : map;
-  if (o.toeplitz) return made;
-  return made.noted({closed->reason(takes, s.nodes.size(), gridding)});
+  if (o.toeplitz == false || e.hertz.size() == 0 || e.seconds.size() == 0) return map;
+  if (o.toeplitz) return ClosedNormal::of(e)(map);
+  const i64 count = static_cast<i64>(s.nodes.size());
+  const double gridding = static_cast<double>(count) *
+                          nufft::normal_cost(grid, e.count_of_points(), kernel).gridding,
+               least = ClosedNormal::nanoseconds_of(e, count, kernel);
+  // Differences need no fewer segments than what they are made of: where those do not pay, none are fitted.
+  if (ClosedNormal::turns_of(e) > nufft::most_turns ||
+      (by_time && !o.segments && !nufft::NormalCost{gridding, least}.prefers_toeplitz()))
+    return map.noted({cat(
+        "FieldMapNUFFT: normals by gridding; predicted for one batch and thread: ", gridding * 1e-6,
+        " ms by gridding ", count, " segments, no less than ", least * 1e-6,
+        " ms by convolutions")});
+  const ClosedNormal closed = ClosedNormal::of(e);
+  const bool takes = closed.pays(gridding);
+  const NamedLinop made = takes ? closed(map) : map;
+  return made.noted({closed.reason(takes, count, gridding)});
 }
 
 }  // namespace tessera

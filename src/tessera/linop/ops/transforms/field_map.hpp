@@ -80,8 +80,6 @@ extern template struct NamedLinop::Model<FieldMapNUFFT>;
 
 // What it is made of.
 namespace nufft {
-// Of the kernels of a normal that was not asked for.
-inline constexpr i64 most_kernel_numbers = i64{1} << 28;
 inline constexpr double least_field_map_tolerance = 1e-9;
 inline constexpr double most_turns = 128;
 
@@ -103,6 +101,7 @@ struct Segments {
 // The fewest that keep the error below `tolerance`; or `count` of them, the best there are.
 TESSERA_API Segments segments_for(const Array& u, const Array& v, double tolerance,
                                   std::optional<i64> count = {});
+double range_of(const Array& x);  // from the least to the largest of float64 on the host
 }  // namespace nufft
 
 }  // namespace tessera

@@ -134,6 +134,19 @@ struct Fit {
     }
     return s;
   }
+  // No fewer will do: a sum of k products differs from m x n numbers by at least their singular value
+  // k + 1 over sqrt(m n) in one of them. Told from every third number each way.
+  i64 fewest() const {
+    constexpr i64 step = 3;
+    const Array some = product.slice(0, 0, product.shape(0), step)
+                           .slice(1, 0, product.shape(1), step)
+                           .contiguous();
+    const Array sizes = linalg::svdvals(some).contiguous();
+    const double least = tolerance * std::sqrt(static_cast<double>(some.size()));
+    i64 k = 0;
+    while (k < sizes.size() && sizes.host<double>()[k] > least) ++k;
+    return std::max<i64>(k, 1);
+  }
   nufft::Segments best(i64 count) const {
     nufft::Segments a = with(count, true), b = with(count, false);
     const bool both = std::max(a.error, b.error) <= tolerance;
@@ -165,6 +178,8 @@ Array Segments::mixture(const Array& v) const {
   return all;
 }
 
+double range_of(const Array& x) { return Range(x).length(); }
+
 Segments segments_for(const Array& u, const Array& v, double tolerance, std::optional<i64> count) {
   const Array of_u = host_numbers(u), of_v = host_numbers(v);
   const Range range(of_v);
@@ -177,11 +192,11 @@ Segments segments_for(const Array& u, const Array& v, double tolerance, std::opt
   fit.product = turned(numbers_of(fit.u), numbers_of(fit.v));
   if (count) return fit.best(*count);
   const i64 most = 64 + 4 * static_cast<i64>(std::ceil(turns));
-  i64 few = 0, enough = 1;
+  i64 enough = std::min(most, fit.fewest()), few = enough - 1;
   Segments found = fit.best(enough);
-  while (found.error > tolerance && enough < most) {
+  for (i64 more = 1; found.error > tolerance && enough < most; more *= 2) {
     few = enough;
-    enough = std::min(most, enough < 8 ? enough + 1 : enough * 5 / 4);
+    enough = std::min(most, enough + more);
     found = fit.best(enough);
   }
   require<ArgumentError>(found.error <= tolerance, "FieldMapNUFFT: ", most,
