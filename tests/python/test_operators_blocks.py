@@ -484,3 +484,23 @@ def test_wavelets_cannot_be_cut_along_the_grid():
             W.split({dim: slice(0, 2)})
     x = draw((3, 8), "float32")
     assert np.array_equal(W.split({"C": slice(0, 2)})(x[:2]), np.asarray(W(x))[:2])
+
+
+@pytest.mark.parametrize("length", [0, 2, 3])  # of 1 a weight goes with any size
+def test_blocks_of_dims_of_any_length(length):
+    """An empty dim is one: operators with it, their adjoints, normals and tiles give empty arrays, or zeros."""
+    D = ts.Diagonal(np.arange(1.0, 1 + 2 * length).reshape(length, 2), ("S", "T"))
+    row = ts.Diagonal(np.ones(length), ("S",))
+    for A, shape in [
+        (ts.BlockDiag(D, D, idim="S", odim="S"), (2 * length, 2)),
+        (ts.Stack(D, D, odim_and_idx=("P", 0)), (length, 2)),
+        (ts.Zero(("S",), ("P",), {"P": 3}) @ row, (length,)),
+        (row @ ts.Zero(("P",), ("S",), {"S": length, "P": 3}), (3,)),
+    ]:
+        x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+        y = A(x).numpy()
+        back = A.H(y).numpy()
+        np.testing.assert_array_equal(A.N(x).numpy(), back)
+        for dim in (dim for dim, n in zip(A.ishape, shape, strict=True) if n):  # there is nothing to cut of the others
+            tiled = ts.create_batched_linop(A, ts.BatchSpec({str(dim): 1}, ["sim:0"]), shape=shape)
+            np.testing.assert_array_equal(tiled(x).numpy(), y, err_msg=f"{A} cut along {dim}")
