@@ -132,15 +132,20 @@ class Pass {
     spec.cells = cells_ >= 0;
     const i64 bytes = spec.count * size_of(spec.dtype);
     for (const Vector& v : vectors_) {
-      if (v.written) step.written |= std::uint32_t{1} << step.operands.size();
+      const std::uint32_t bit = std::uint32_t{1} << step.operands.size();
+      if (v.written) step.written |= bit;
+      if (v.written && v.read) step.changed |= bit;
       step.bytes += bytes * (int{v.read} + int{v.written});
       step.operands.push_back(v.at);
     }
     if (spec.cells) {
       const bool sums = std::any_of(spec.steps.begin(), spec.steps.end(),
-                                    [](const SweepStep& s) { return is_sum(s.kind); });
-      if (sums || !spec.after.code.empty())
-        step.written |= std::uint32_t{1} << step.operands.size();
+                                    [](const SweepStep&s) { return is_sum(s.kind); }),
+                 has_factors = std::any_of(spec.steps.begin(), spec.steps.end(),
+                                           [](const SweepStep&s) { return s.factor >= 0; });
+      const std::uint32_t bit = std::uint32_t{1} << step.operands.size();
+      if (sums || !spec.after.code.empty()) step.written |= bit;
+      if (has_factors || !spec.after.code.empty()) step.changed |= bit & step.written;
       step.operands.push_back({cells_, 0, 0, cell_memory_bytes});
     }
     step.prepared = kernels_of(step.device).sweep.prepare(spec, step.device);

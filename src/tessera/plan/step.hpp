@@ -91,6 +91,7 @@ struct Step {
   std::vector<RepeatedEvent> listeners;  // the step starts after the latest record of each
   int workspace = -1;                    // slot of the kernel's work area
   std::uint32_t written = 0;             // which operands are, as bits; 0: the last alone
+  std::uint32_t changed = 0;             // which of those written are read before, as bits
   std::optional<SweepPart> sweep{};
   Part part{};     // of which container it is
   int scope = -1;  // the operator that recorded it, in the plan's tree
@@ -103,6 +104,7 @@ struct Step {
   bool writes(std::size_t i) const {
     return written == 0 ? i + 1 == operands.size() : (written >> i & 1) != 0;
   }
+  bool reads(std::size_t i) const { return !writes(i) || (changed >> i & 1) != 0; }
 };
 
 // An operator as it recorded: its place in the tree of operators, what it read and wrote.

@@ -29,8 +29,9 @@ std::string slot_text(const std::vector<Slot>& slots, int i) {
 std::string operands_text(const std::vector<Slot>& slots, const Step& step) {
   std::string reads, writes;
   for (std::size_t i = 0; i < step.operands.size(); ++i) {
-    std::string& text = step.writes(i) ? writes : reads;
-    text += (text.empty() ? "" : ", ") + slot_text(slots, step.operands[i].slot);
+    const std::string slot = slot_text(slots, step.operands[i].slot);
+    if (step.reads(i)) reads += (reads.empty() ? "" : ", ") + slot;
+    if (step.writes(i)) writes += (writes.empty() ? "" : ", ") + slot;
   }
   return reads + " -> " + writes;
 }
@@ -146,7 +147,7 @@ std::string as_dot(const Plan::Impl& p) {
   for (std::size_t t = 0; t < p.steps.size(); ++t) {
     const Step& s = p.steps[t];
     for (std::size_t i = 0; i < s.operands.size(); ++i) {
-      if (s.writes(i)) continue;
+      if (!s.reads(i)) continue;
       const int slot = s.operands[i].slot, from = writer[static_cast<std::size_t>(slot)];
       const std::string size = quoted(bytes_text(p.slots[static_cast<std::size_t>(slot)].bytes));
       if (from >= 0)

@@ -159,6 +159,12 @@ TEST(JoinedVectors, AnIterationIsThreePasses) {
   EXPECT_NE(plan.steps()[1].label.find("multiply_add + multiply_add + sum_abs2 + scalars"),
             std::string::npos)
       << plan.steps()[1].label;
+  // What a pass reads and writes goes into it as well: x, r, p, Ap and the cells.
+  const std::string drawn = plan.explain(ExplainFormat::dot);
+  std::size_t edges = 0;
+  for (std::size_t at = 0; (at = drawn.find("-> s1 [", at)) != std::string::npos; ++at) ++edges;
+  EXPECT_EQ(edges, 5u) << drawn;
+  EXPECT_NE(drawn.find("s0 -> s1 ["), std::string::npos) << drawn;
 }
 
 // Steps of which one has to end before the other begins stay two.
