@@ -45,7 +45,7 @@ struct SweepStep {
 
 inline constexpr int max_sweep_steps = 6, max_sweep_vectors = 10;
 
-// Operands of a launch: the vectors, two of which are the same memory or share none, then the cells
+// Operands of a launch: the vectors, no two of which share memory, then the cells
 // where there are any: as scalars.hpp has them with their mirror, and behind it a counter of 32 bits
 // that is 0 between launches. Each step sees what those before it wrote; no factor is a cell that a
 // sum of the same pass writes. `after.code` runs on the cells once the sums are there.

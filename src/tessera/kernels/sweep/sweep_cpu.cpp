@@ -114,6 +114,10 @@ void check_sweep(const SweepSpec& spec) {
                       (s.factor < 0 || (has_factor(s.kind) && is_cell(s.factor)));
     require<ArgumentError>(fits,
                            "sweep: a step names vectors or cells that its kind does not have");
+    require<ArgumentError>(
+        s.factor < 0 || std::none_of(spec.steps.begin(), spec.steps.end(),
+                                     [&](const SweepStep& o) { return o.sum == s.factor; }),
+        "sweep: the factor of a step is cell ", s.factor, ", which a sum of the same pass writes");
   }
   require<ArgumentError>(spec.after.code.empty() || spec.cells,
                          "sweep: a program of scalars without cells");

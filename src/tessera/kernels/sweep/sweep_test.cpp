@@ -205,6 +205,11 @@ TEST(Sweep, RefusesWhatItCannotRun) {
                ArgumentError);
   EXPECT_THROW(check_sweep(of({.kind = SweepKind::copy, .a = 0, .to = 1, .factor = 3})),
                ArgumentError);
+  SweepSpec waits = of({.kind = SweepKind::dot, .a = 0, .b = 1, .sum = 3});
+  waits.steps.push_back({.kind = SweepKind::scale, .a = 0, .to = 1, .factor = 4});
+  EXPECT_NO_THROW(check_sweep(waits));
+  waits.steps.back().factor = 3;  // the sum of this very pass
+  EXPECT_THROW(check_sweep(waits), ArgumentError);
   SweepSpec many = of({.kind = SweepKind::copy, .a = 0, .to = 1});
   many.steps.resize(max_sweep_steps + 1, many.steps.front());
   EXPECT_THROW(check_sweep(many), ArgumentError);
