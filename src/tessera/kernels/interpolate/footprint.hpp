@@ -5,6 +5,7 @@
 //   Footprint<float, 6> f;   if (f.find(state, shape, pieces, loc)) y = read_footprint<c64>(f, grid);
 
 #include "tessera/kernels/interpolate/spread_cpu.hpp"
+#include "tessera/kernels/register.hpp"
 
 namespace tessera::spread {
 
@@ -18,12 +19,9 @@ struct Lanes {
   static constexpr int bytes = 16;
 #endif
   static constexpr int count = bytes / sizeof(R);
-  typedef R Vector __attribute__((vector_size(bytes)));
-  typedef R Loaded __attribute__((vector_size(bytes), aligned(sizeof(R)), may_alias));
-  [[gnu::always_inline]] static Vector load(const R* p) {
-    return *reinterpret_cast<const Loaded*>(p);
-  }
-  [[gnu::always_inline]] static void store(R* p, Vector v) { *reinterpret_cast<Loaded*>(p) = v; }
+  using Vector = Register<R, bytes>;
+  TESSERA_INLINE static Vector load(const R* p) { return load_register<bytes>(p); }
+  TESSERA_INLINE static void store(R* p, const Vector& v) { store_register<R, bytes>(p, v); }
 };
 
 // The weights of a point's neighbours along its axes.

@@ -52,7 +52,7 @@ std::array<double, 3> limits_of(const Shape& grid, const Frequencies& of) {
   std::array<double, 3> limits;
   limits.fill(std::numeric_limits<double>::max());
   // Rounding of single precision and of scales takes points on the rim a little past it.
-  for (i64 a = 0; a < grid.size() && !of.wrap; ++a)
+  for (i64 a = 0; a < of.image.size() && !of.wrap; ++a)
     limits[static_cast<std::size_t>(a)] = static_cast<double>(of.image[a]) / 2 * (1 + 1e-5);
   return limits;
 }

@@ -2,7 +2,7 @@
 #pragma once
 // Where locations come to lie along one axis of a grid: on the host in vector registers, a block of
 // points at a time; on other devices by operations of arrays, one after another, so to the same
-// numbers. Products with whole numbers are exact, so that it does not matter where sums are rounded.
+// numbers: a product is divided before anything is added, so that no compiler fuses the two.
 // Private to the sorting of points.
 //   AxisPositions along(n, width, circular, image, 0);   along.settle<2>(locs + axis, count, x);
 

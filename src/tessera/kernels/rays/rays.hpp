@@ -30,7 +30,7 @@ struct RayGeometry {
   double row_pitch = 1;               // from one row to the next
   i64 first_voxel[3] = {0, 0, 0};     // of the part of the volume that is here
   i64 first_cell = 0, first_row = 0;  // of the part of the detector that is here
-  i64 taps = 0, row_taps = 0;         // most voxels that a shadow meets on a slab; along z
+  i64 taps = 0, row_taps = 0;  // most voxels that a shadow meets on a slab; along z: the cost
 };
 
 // The most voxels that shadows meet, as `taps` and `row_taps` of the geometry, for a volume of this
