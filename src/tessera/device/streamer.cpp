@@ -72,14 +72,20 @@ std::shared_ptr<Staging> Staging::of(Device device) {
   if (asked == 0) return nullptr;
   const i64 bytes = std::max(asked, page);
   Rings& all = rings();
-  const std::lock_guard lock(all.mutex);
-  std::erase_if(all.known, [](const auto& entry) { return entry.second.expired(); });
-  for (const auto& [owner, known] : all.known)
-    if (const auto ring = known.lock();
-        ring && owner == device && bytes_for(ring->buffer_bytes()) == bytes_for(bytes))
-      return ring;
+  std::vector<std::shared_ptr<Staging>>
+      held;  // by others, perhaps no more: dropped without the lock
+  {
+    const std::lock_guard lock(all.mutex);
+    std::erase_if(all.known, [](const auto& entry) { return entry.second.expired(); });
+    for (const auto& [owner, known] : all.known)
+      if (auto ring = known.lock()) {
+        if (owner == device && bytes_for(ring->buffer_bytes()) == bytes_for(bytes)) return ring;
+        held.push_back(std::move(ring));
+      }
+  }
   try {
     auto made = std::make_shared<Staging>(device, bytes);
+    const std::lock_guard lock(all.mutex);
     all.known.emplace_back(device, made);
     return made;
   } catch (const OutOfMemory&) {

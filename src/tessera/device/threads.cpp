@@ -2,7 +2,6 @@
 #include "tessera/device/threads.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/signals_blocked.hpp"
 #include "tessera/device/host_limits.hpp"
 
 // Weak: where the process has another BLAS, there is nothing to hold.
@@ -130,10 +130,7 @@ class ThreadPool {
   void ensure_started(int workers) {
     if (started_.load(std::memory_order_relaxed) >= workers) return;
     std::lock_guard lock(start_mutex_);
-    // Workers leave signals to the threads of the program.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked quiet;
     try {
       for (int i = started_.load(); i < workers; ++i) {
         std::thread([this] { worker(); }).detach();  // never ends: the pool is never destroyed
@@ -142,7 +139,6 @@ class ThreadPool {
     } catch (const std::system_error&) {
       // No more threads to be had: the work is done with those that there are.
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   bool help() {

@@ -59,8 +59,8 @@ struct Run::Impl {
   void settle() const noexcept;
   void wait_for_lane(std::size_t lane) const;
   Storage arena_of(const Slot& s) const;
-  int host_end(const Step& step) const;
-  bool is_written(int slot) const;
+  int host_end(const Step& step, const std::vector<bool>& written) const;
+  std::vector<bool> written_slots() const;
   void bind_fixed();
   void check(std::span<const Array> arrays, const std::vector<int>& slots, const char* what) const;
   void patch(std::span<const Array> inputs, std::span<const Array> outputs);
@@ -98,28 +98,31 @@ void Run::Impl::allocate() {
 // Arguments, and constants that no step writes, are there before the run, so that the host may read
 // them as it enqueues, unless a listener is to say when; what comes back waits, in its stream, for all
 // that was asked of the memory before.
-int Run::Impl::host_end(const Step& step) const {
+int Run::Impl::host_end(const Step& step, const std::vector<bool>& written) const {
   if (step.kind != Step::Kind::transfer || !Staging::is_worth(step.bytes)) return -1;
-  const Slot &from = slot(root_of(plan->slots, step.operands[0].slot)),
-             &to = slot(root_of(plan->slots, step.operands[1].slot));
+  const int source = root_of(plan->slots, step.operands[0].slot);
+  const Slot &from = slot(source), &to = slot(root_of(plan->slots, step.operands[1].slot));
   if ((from.device == cpu) == (to.device == cpu)) return -1;
   if (to.device == cpu) return to.pinned ? -1 : 1;
   if (!step.listeners.empty()) return -1;
   if (from.kind == SlotKind::input) return 0;
-  return from.kind == SlotKind::constant && !is_written(step.operands[0].slot) ? 0 : -1;
+  const bool stays = from.kind == SlotKind::constant && !written[static_cast<std::size_t>(source)];
+  return stays ? 0 : -1;
 }
 
-bool Run::Impl::is_written(int slot) const {
-  const int root = root_of(plan->slots, slot);
+std::vector<bool> Run::Impl::written_slots() const {
+  std::vector<bool> written(plan->slots.size(), false);
   for (const Step& step : plan->steps)
     for (std::size_t i = 0; i < step.operands.size(); ++i)
-      if (step.writes(i) && root_of(plan->slots, step.operands[i].slot) == root) return true;
-  return false;
+      if (step.writes(i))
+        written[static_cast<std::size_t>(root_of(plan->slots, step.operands[i].slot))] = true;
+  return written;
 }
 
 void Run::Impl::take_rings() {
+  const std::vector<bool> written = written_slots();
   for (Ready& r : ready) {
-    const int end = host_end(*r.step);
+    const int end = host_end(*r.step, written);
     if (end < 0) continue;
     const Device device = slot(r.step->operands[static_cast<std::size_t>(1 - end)].slot).device;
     if (auto ring = Staging::of(device)) {

@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <thread>
 
 #include "tessera/base/config.hpp"
+#include "tessera/base/signals_blocked.hpp"
 #include "tessera/base/text.hpp"
 #include "tessera/comm/mpi/watch.hpp"
 
@@ -72,12 +72,10 @@ void Heartbeat::start(std::vector<Address> addresses, std::uint64_t token, int r
   rank_ = rank;
   asked_.resize(addresses_.size());
   if (mine_.port == 0) return;
-  // Signals are for the threads of the program.
-  sigset_t every, before;
-  sigfillset(&every);
-  pthread_sigmask(SIG_SETMASK, &every, &before);
-  std::thread([this] { listen(); }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    const SignalsBlocked quiet;
+    std::thread([this] { listen(); }).detach();
+  }
 
   std::vector<std::uint64_t> met{mine_.host};
   for (std::size_t step = 1; step < addresses_.size() && met.size() <= machines_asked_at_start;

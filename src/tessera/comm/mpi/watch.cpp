@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include "tessera/base/signals_blocked.hpp"
 
 namespace tessera::mpi {
 
@@ -45,8 +46,11 @@ std::string why_silent(World& world, int rank, double& stopped_since) {
 }
 
 Watch::Watch(World& world, std::span<const int> ranks, std::string_view what, double limit)
-    : ranks_(ranks.begin(), ranks.end()),
-      thread_([this, &world, text = std::string(what), limit] { look(world, text, limit); }) {}
+    : ranks_(ranks.begin(), ranks.end()) {
+  const SignalsBlocked quiet;
+  thread_ =
+      std::thread([this, &world, text = std::string(what), limit] { look(world, text, limit); });
+}
 
 Watch::~Watch() {
   {

@@ -10,6 +10,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/signals_blocked.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/stream_track.hpp"
 #include "tessera/device/threads.hpp"
@@ -129,6 +130,7 @@ std::shared_ptr<SimStream> SimStream::start(SimUnit& unit) {
     unit.streams.push_back(stream);
   }
   // Detached: the worker shares ownership and ends after give_up(); home streams never do.
+  const SignalsBlocked quiet;
   std::thread([stream] { stream->work(); }).detach();
   return stream;
 }

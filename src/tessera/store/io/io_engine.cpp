@@ -8,7 +8,6 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -16,6 +15,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/signals_blocked.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/threads.hpp"
@@ -62,17 +62,12 @@ std::exception_ptr ended_early(const IoRequest& r) {
                   r.offset + needed, " were expected: it became shorter while it was used")));
 }
 
-// Signals are the business of the threads that the program made.
 std::thread quiet_thread(std::function<void()> run) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread([run = std::move(run)] {
+  const SignalsBlocked quiet;
+  return std::thread([run = std::move(run)] {
     const OneThread alone;  // what they copy they copy themselves: the others compute
     run();
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
 }
 
 std::byte* ask_system(i64 bytes) {

@@ -7,17 +7,13 @@
 #include <utility>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/signals_blocked.hpp"
 #include "tessera/device/transfer_streams.hpp"
 
 namespace tessera::streaming {
 namespace {
 
 using store::Box;
-
-i64 piece_bytes() {
-  const i64 asked = stream_buffer_size();
-  return asked > 0 ? asked : default_stream_buffer;
-}
 
 // One part of a box: where it is in the store, and where in the dense buffer.
 struct BoxPart {
@@ -27,11 +23,11 @@ struct BoxPart {
 
 class BoxParts {
  public:
-  BoxParts(const Box& box, const Array& buffer)
+  BoxParts(const Box& box, const Array& buffer, i64 piece)
       : box_(box),
         dtype_(buffer.dtype()),
         dense_(Layout::contiguous(box.shape)),
-        grid_(DeviceCarrier::parts(box.shape, buffer.dtype())) {
+        grid_(DeviceCarrier::parts(box.shape, buffer.dtype(), piece)) {
     require<PlanError>(buffer.layout().dense(), "a buffer on ", buffer.device(),
                        " is filled in one piece, got a layout of ", buffer.layout());
   }
@@ -122,6 +118,11 @@ class DeviceCarrier::Job : public store::Transfer::State {
   std::exception_ptr error_;
 };
 
+DeviceCarrier::Lane::Lane() {
+  const SignalsBlocked quiet;
+  thread_ = std::thread([this] { work(); });
+}
+
 DeviceCarrier::Lane::~Lane() {
   {
     const std::lock_guard lock(mutex_);
@@ -154,15 +155,20 @@ void DeviceCarrier::Lane::work() {
   }
 }
 
+i64 DeviceCarrier::piece_bytes() {
+  const i64 asked = stream_buffer_size();
+  return asked > 0 ? asked : default_stream_buffer;
+}
+
 i64 DeviceCarrier::pinned_bytes() { return Staging::bytes_for(piece_bytes()); }
 
-store::TileGrid DeviceCarrier::parts(const Shape& shape, DType dtype) {
-  return store::TileGrid::rows(shape, dtype, piece_bytes());
+store::TileGrid DeviceCarrier::parts(const Shape& shape, DType dtype, i64 piece) {
+  return store::TileGrid::rows(shape, dtype, piece);
 }
 
 DeviceCarrier::DeviceCarrier(Device device)
     : device_(device),
-      staging_(device, piece_bytes()),
+      staging_(device, piece_),
       up_(transfer_stream(cpu, device)),
       down_(transfer_stream(device, cpu)) {
   // The buffers were made in the order of the home stream.
@@ -179,7 +185,7 @@ store::Transfer DeviceCarrier::read(store::TileStore& from, const Box& box, cons
       up_.copy(*rows);
       up_.record().wait();
     }));
-  return there_.add(std::make_shared<Job>([this, &from, into, parts = BoxParts(box, into)] {
+  return there_.add(std::make_shared<Job>([this, &from, into, parts = BoxParts(box, into, piece_)] {
     staging_.fill_and_send(
         up_, parts.count(),
         [&](i64 k, void* memory) { from.read(parts[k].box, parts.seen(parts[k], memory)).wait(); },
@@ -197,7 +203,7 @@ store::Transfer DeviceCarrier::write(store::TileStore& to, const Box& box, const
       down_.copy(*rows);
       down_.record().wait();
     }));
-  return back_.add(std::make_shared<Job>([this, &to, from, parts = BoxParts(box, from)] {
+  return back_.add(std::make_shared<Job>([this, &to, from, parts = BoxParts(box, from, piece_)] {
     staging_.send_and_empty(
         down_, parts.count(),
         [&](i64 k, void* memory) {

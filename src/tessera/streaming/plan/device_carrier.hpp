@@ -24,15 +24,16 @@ class DeviceCarrier {
   store::Transfer read(store::TileStore& from, const store::Box& box, const Array& into);
   store::Transfer write(store::TileStore& to, const store::Box& box, const Array& from);
 
+  static i64 piece_bytes();  // that travel at a time, of one that is made now
   static i64 pinned_bytes();
   // How a box is cut on its way.
-  static store::TileGrid parts(const Shape& shape, DType dtype);
+  static store::TileGrid parts(const Shape& shape, DType dtype, i64 piece = piece_bytes());
 
  private:
   class Job;
   class Lane {
    public:
-    Lane() : thread_([this] { work(); }) {}
+    Lane();
     ~Lane();
     store::Transfer add(std::shared_ptr<Job> job);
 
@@ -42,10 +43,11 @@ class DeviceCarrier {
     std::condition_variable more_;
     std::deque<std::shared_ptr<Job>> jobs_;
     bool ends_ = false;
-    std::thread thread_;  // the last member: it uses the others
+    std::thread thread_;
   };
 
   Device device_;
+  i64 piece_ = piece_bytes();  // the setting may change meanwhile
   Staging staging_;
   Stream up_, down_;
   Lane there_, back_;
