@@ -151,3 +151,52 @@ def test_products_of_files_by_rows_read_rows(dtype, m, k, n, tmp_path):
         with host_memory(1_500_000):
             planned = ts.stored.plan(lambda: a @ b)
         assert planned.disk_read <= 8 * (m * k + 9 * k * n)  # rows of B for each of nine parts of A
+
+
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+@pytest.mark.parametrize("room", [700_000, 1_100_000, 3_000_000])
+def test_products_of_files_of_either_order_read_the_less(orders, room, tmp_path):
+    """Rows of a file by columns are read with what lies between: rows pass only where both files together say so."""
+    rng = np.random.default_rng(room)
+    parts = [rng.integers(-3, 4, (600, 600)).astype("float64") for _ in "ab"]
+    for name, order, part in zip("ab", orders, parts, strict=True):
+        np.save(tmp_path / f"{name}.npy", np.asarray(part, order=order))
+    a, b = (ts.stored.open(tmp_path / f"{name}.npy") for name in "ab")
+    with host_memory(room):
+        planned = ts.stored.plan(lambda: a @ b)
+        found = a @ b
+    np.testing.assert_array_equal(found.numpy(), parts[0] @ parts[1])
+    # Two files by columns are read with much that lies between, by blocks too; rows would read ten times as much.
+    assert planned.disk_read <= (200 if orders == "FF" else 40) * parts[0].nbytes
+
+
+def test_an_output_that_is_an_operand_opened_twice_is_refused(tmp_path):
+    values = np.random.default_rng(0).standard_normal((60, 60))
+    other = ts.stored.array(values)
+    for name, opened in (("x.npy", ts.stored.open), ("x.tiles", ts.stored.open)):
+        ts.stored.array(values, tmp_path / name)
+        x, y = opened(tmp_path / name), opened(tmp_path / name, "r+")
+        for call in (
+            lambda x=x, y=y: ts.stored.matmul(x, other, out=y),
+            lambda x=x, y=y: ts.stored.matmul(other, x, out=y, device="sim:0"),
+            lambda x=x, y=y: ts.stored.solve(x, other, out=y),
+            lambda x=x, y=y: ts.stored.solve(other, x, out=y),
+            lambda x=x, y=y: ts.stored.inverse(x, out=y),
+        ):
+            with pytest.raises(ValueError, match="the output is one of the"):
+                call()
+        np.testing.assert_array_equal(ts.load(tmp_path / name).numpy(), values)
+
+
+@pytest.mark.parametrize("call", ["matmul", "solve", "inverse"])
+def test_jobs_of_memory_in_any_order_know_their_numbers(call, tmp_path):
+    """A job begun with an array goes on with the same numbers in another order, and holds no copy of them."""
+    a = np.random.default_rng(0).standard_normal((400, 400)) + 400 * np.eye(400)
+    want = {"matmul": lambda: a @ a, "solve": lambda: np.eye(400), "inverse": lambda: np.linalg.inv(a)}[call]()
+    run = getattr(ts.stored, call)
+    operands = [a] if call == "inverse" else [a, a]
+    for turned in (np.asfortranarray, lambda x: np.repeat(x, 2, 0)[::2], ts.stored.array):
+        path = tmp_path / f"{call}{len(list(tmp_path.iterdir()))}.tiles"
+        with host_memory(1_200_000 if turned is np.asfortranarray else 6_000_000):
+            found = run(*map(turned, operands), path=path)
+        np.testing.assert_allclose(found.numpy(), want, atol=1e-9)

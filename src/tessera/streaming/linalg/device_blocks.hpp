@@ -4,7 +4,7 @@
 // those of the host. Blocks are arrays of two axes, by rows, and may be parts of larger ones. All of
 // them take copies from the device's pool while they work: bytes_beside says how much. Private to
 // the library.
-//   factorise_there(rows, pivots, info)   solve_right_there(square, x)   subtract_there(c, a, b)
+//   factorise_there(rows, pivots)   solve_right_there(square, x)   subtract_there(c, a, b)
 
 #include <cstdint>
 

@@ -315,6 +315,8 @@ StreamPlan plan_lu(std::string_view who, const StorePtr& a, const StorePtr& b, c
   if (n == 0) return plan;
   const LuCut cut = choose_lu_cut(who, n, t, device, factors->grid().tile_shape()[1], options);
   plan.add_held(bytes_beside(device, t, cut.rows, n));
+  if (device != cpu)
+    plan.add_held_by_host(StreamPlan::rounded(12 * n));  // exchanges, told as an order
   LuSteps steps(plan, who, n, t, scratch, pivots, cut);
   steps.factorise(from);
   steps.substitute(x, right, to);

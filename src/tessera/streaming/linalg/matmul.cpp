@@ -212,11 +212,12 @@ void multiply_by_kernel(const Buffers& b, const Product& p, const Move& a, const
   };
   const Array x = seen(p.a, a), y = seen(p.b, right), z = b(c);
   const double row = static_cast<double>(z.shape(1)) * static_cast<double>(x.shape(1));
-  const i64 rows =
-      p.device == cpu ? static_cast<i64>(exact_at_a_time / std::max(row, 1.0)) : z.shape(0);
-  for (i64 r = 0; r < z.shape(0); r += std::max<i64>(1, rows)) {
+  const i64 rows = p.device == cpu
+                       ? std::max<i64>(1, static_cast<i64>(exact_at_a_time / std::max(row, 1.0)))
+                       : std::max<i64>(1, z.shape(0));
+  for (i64 r = 0; r < z.shape(0); r += rows) {
     if (rows < z.shape(0)) poll_stream();
-    const i64 end = std::min(r + std::max<i64>(1, rows), z.shape(0));
+    const i64 end = std::min(r + rows, z.shape(0));
     const Array left = x.slice(0, r, end), out = z.slice(0, r, end);
     launch_now(&KernelTable::matmul, "matmul",
                spec_of(p, operand_of(left), operand_of(y), operand_of(out), is_first), p.device,
@@ -466,12 +467,16 @@ StreamPlan plan_matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,
   else
     add_panel_steps(plan, p, cut);
   if (const auto rows = row_cut(p, options)) {
-    // What is read of rows is what they are; of blocks the plan has counted what lies between.
-    const i64 passes = (p.m + rows->tm - 1) / rows->tm;
-    const i64 read = plan.figures().disk().read + plan.figures().host().read;
-    if ((p.m * p.k + p.k * p.n * passes) * p.element < read / 10 * 9) {
+    // Of rows at least what they are is read; what lies between, in files by columns, the plans have counted.
+    const auto read = [](const StreamPlan& s) {
+      return static_cast<double>(s.figures().disk().read + s.figures().host().read);
+    };
+    const double passes = static_cast<double>((p.m + rows->tm - 1) / rows->tm),
+                 least = (static_cast<double>(p.m) + static_cast<double>(p.n) * passes) *
+                         static_cast<double>(p.k) * static_cast<double>(p.element);
+    if (least < 0.9 * read(plan)) {
       add_row_steps(by_rows, p, *rows);
-      return by_rows;
+      if (read(by_rows) < 0.9 * read(plan)) return by_rows;
     }
   }
   return plan;
