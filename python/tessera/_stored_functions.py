@@ -65,10 +65,14 @@ def matmul(
         return _forms.product(a, b, path)
     a, b = (x if isinstance(x, StoredArray) else _core.asarray(x) for x in (a, b))
     if out is not None:
+        if a.ndim != 2 or b.ndim != 2:
+            raise _core.ShapeError(
+                f"matmul: `out` is for a product of two matrices, got shapes {a.shape} and {b.shape}"
+            )
         _core._stored_matmul_into(out, a, b, device)
         return out
     if 1 in (a.ndim, b.ndim) and 0 not in (a.ndim, b.ndim):
-        return _times_vector(a, b, path)
+        return _times_vector(a, b, path, device)
     a, b = (_core._stored_in_place(x, "matmul") for x in (a, b))
     return _core._stored_matmul(a, b, path, device)
 
@@ -80,7 +84,7 @@ def _as_row(x: Any) -> Any:
     return _core._stored_apply("add", x, _core.zeros((1, 1), dtype=x.dtype))
 
 
-def _times_vector(a: Any, b: Any, path: Any) -> Any:
+def _times_vector(a: Any, b: Any, path: Any, device: Any) -> Any:
     if path is not None:
         raise _core.ArgumentError("matmul: a file at a path is for a product of two matrices, one operand has one axis")
     if a.shape[-1] != b.shape[0]:
@@ -89,7 +93,7 @@ def _times_vector(a: Any, b: Any, path: Any) -> Any:
     shape = a.shape[:-1] + b.shape[1:]
     a, b = _as_row(a) if a.ndim == 1 else a, _as_row(b).transpose((1, 0)) if b.ndim == 1 else b
     a, b = (_core._stored_operand(x, "matmul") for x in (a, b))
-    return _core._stored_matmul(a, b, None)[...].reshape(shape)
+    return _core._stored_matmul(a, b, None, device)[...].reshape(shape)
 
 
 def _applied(op: str) -> Callable[..., Any]:

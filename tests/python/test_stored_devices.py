@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import numpy as np
 import pytest
-from support import drawn, relative
+from support import drawn, host_memory, relative
 
 import tessera as ts
 
@@ -192,3 +193,65 @@ def test_solves_on_disk_and_jobs(tmp_path):
     with pytest.raises(ts.LinAlgError, match="inverse: Singular matrix: zero pivot 1"):
         ts.stored.inverse(singular, out=out, device=DEVICE)
     assert out.sum().item() == 81
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_vectors_are_multiplied_where_they_are_asked_for(turned):
+    a, v = drawn((40, 40), "float64", 1), drawn((40,), "float64", 2)
+    operands = (v, ts.stored.array(a)) if turned else (ts.stored.array(a), v)
+    assert ts.stored.plan(ts.stored.matmul, *operands, device=DEVICE).device_peak > 0
+    near(ts.stored.matmul(*operands, device=DEVICE).numpy(), v @ a if turned else a @ v, "float64")
+    with pytest.raises(ts.DeviceError, match="sim:99"):
+        ts.stored.matmul(*operands, device="sim:99")
+
+
+@pytest.fixture
+def faults():
+    """Marks of jobs wherever they can be; a function that makes the n-th write of a call fail."""
+    ts._tessera._stored_mark_interval(0.0)
+    yield lambda nth: ts._tessera._stored_faults("disk full" if nth else "", nth)
+    ts._tessera._stored_faults("", 0)
+    ts._tessera._stored_mark_interval(1.0)
+
+
+@pytest.mark.parametrize("call", ["matmul", "solve", "inverse"])
+@pytest.mark.parametrize("begun, on", [("cpu", DEVICE), (DEVICE, "cpu")])
+def test_jobs_are_of_one_kind_of_device(call, begun, on, faults, tmp_path):
+    """Steps and bits follow from it: a job is not ended elsewhere, and says where it was begun."""
+    n = 300
+    a = drawn((n, n), "float64", 1) + n * np.eye(n)
+    x, path = ts.stored.array(a), tmp_path / "y.tiles"
+    operands = [x] if call == "inverse" else [x, x]
+
+    def run(device):
+        with host_memory(600_000), ts.memory_budget(device={DEVICE: ts.memory_stats(DEVICE)["in_use"] + 300_000}):
+            return getattr(ts.stored, call)(*operands, path=path, device=device)
+
+    for nth in range(1, 60):
+        faults(nth)
+        try:
+            run(begun)
+        except OSError:
+            pass
+        finally:
+            faults(0)
+        if os.path.exists(f"{path}.job"):
+            break
+        assert not path.exists(), "no write of the call left a job"
+    with pytest.raises(ValueError, match=f"{call}.* on sim"):
+        run(on)
+    found = run(begun)
+    want = {"matmul": a @ a, "solve": np.eye(n), "inverse": np.linalg.inv(a)}[call]
+    assert relative(found.numpy(), want) < 1e-12
+
+
+@pytest.mark.parametrize("n", [3, 60, 400])
+def test_the_host_holds_what_the_plan_says(n):
+    a = drawn((n, n), "float64", 1) + n * np.eye(n)
+    out = ts.zeros((n, n))
+    plan = ts.stored.plan(ts.stored.inverse, a, out=out, device=DEVICE)
+    ts.stored.inverse(a, out=out, device=DEVICE)  # what stays: plans, rings of pinned memory
+    held = ts.memory_stats("cpu")["in_use"]
+    ts.reset_peak("cpu")
+    ts.stored.inverse(a, out=out, device=DEVICE)
+    assert ts.memory_stats("cpu")["peak"] - held <= plan.host_peak

@@ -83,6 +83,11 @@ TESSERA_API void check_transfer(std::string_view who, const TileGrid& grid, cons
 TESSERA_API Array read_box(TileStore& store, const Box& box);
 TESSERA_API void write_box(TileStore& store, const Box& box, const Array& from);
 
+// The version of a store that is what its numbers are, however they are cut and wherever they lie:
+// `read` gives boxes, a megabyte or a row at a time.
+using ReadBox = std::function<void(const Box& box, const Array& into)>;
+TESSERA_API std::string version_of_numbers(const TileGrid& grid, const ReadBox& read);
+
 // Tiles of an array that is in memory (shared, not copied).
 TESSERA_API std::shared_ptr<TileStore> memory_store(Array array, const Shape& tile);
 // Tiles that a function makes, again and again, when they are asked for: zeros, random numbers.

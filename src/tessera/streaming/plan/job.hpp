@@ -27,7 +27,7 @@ struct Job {
   // What tells this job from others: the operation with its options, and of each input its
   // version(). An input without one makes a job that can be begun and not resumed.
   JobFacts facts;
-  // Bytes of host memory: with so many it is begun, and it goes on with those that it was begun
+  // Bytes of memory, of the device where it is computed: with so many it is begun, and it goes on with those that it was begun
   // with if they are not above the limit. Steps follow from the budget.
   i64 budget = 0, limit = 0;
   std::vector<std::string> scratch = {};  // names of all stores that the plan may ask for

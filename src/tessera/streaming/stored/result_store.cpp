@@ -7,7 +7,6 @@
 #include <mutex>
 #include <vector>
 
-#include "tessera/base/hash.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
@@ -27,31 +26,6 @@ i64 within_budget() {
 // What an operation could hold at most.
 i64 stream_limit(Device device) {
   return device == cpu ? std::min(within_budget(), host_memory_available()) : stream_budget(device);
-}
-
-// The numbers in the order of their indices, however they are cut into tiles.
-std::uint64_t hash_of_numbers(store::TileStore& store) {
-  constexpr i64 at_a_time = i64{1} << 20;
-  const store::TileGrid &grid = store.grid(),
-                        rows = store::TileGrid::rows(grid.shape(), grid.dtype(), at_a_time);
-  std::uint64_t sum = 0;
-  // Memory that no budget counts: none is too small to know what was computed from what.
-  const std::size_t most = static_cast<std::size_t>(rows.tile_bytes()), page = 4096;
-  std::vector<std::byte> memory(most + page);
-  std::size_t room = memory.size();
-  void* data = memory.data();
-  std::align(page, most, data, room);
-  for (i64 t = 0; t < rows.tiles(); ++t) {
-    poll_stream();
-    const store::Box box = rows.tile(t);
-    const i64 bytes = box.size() * size_of(grid.dtype());
-    const Array here{Storage::adopt(cpu, data, bytes, {}), Layout::contiguous(box.shape),
-                     grid.dtype()};
-    store.read(box, here).wait();
-    const std::uint64_t both[] = {sum, hash_bytes(data, static_cast<std::size_t>(bytes))};
-    sum = hash_bytes(both, sizeof both);
-  }
-  return sum;
 }
 
 class BackedStore final : public store::TileStore {
@@ -79,8 +53,10 @@ class BackedStore final : public store::TileStore {
     std::lock_guard lock(mutex_);
     if (version_.empty()) {
       tiles_->flush();  // what is still being written is part of it
-      version_ = cat("numbers ", grid().shape(), " ", name(grid().dtype()), ", hash ",
-                     hash_of_numbers(*tiles_));
+      version_ = store::version_of_numbers(grid(), [&](const Box& box, const Array& into) {
+        poll_stream();
+        tiles_->read(box, into).wait();
+      });
     }
     return version_;
   }

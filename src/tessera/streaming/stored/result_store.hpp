@@ -42,6 +42,10 @@ struct ResultSpec {
   std::string about = {};                    // see Job
   Device device = cpu;                       // where it is computed
 };
+// Of the operation of a job: its steps and its bits follow from the kind of device.
+inline std::string place_text(Device device) {
+  return device == cpu ? "" : cat(" on ", name(device.kind));
+}
 // With so many bytes a result is computed: of a job a part stays free, since another run may find a
 // little less.
 i64 result_budget(const std::string& path, Device device = cpu);

@@ -60,6 +60,11 @@ StorePtr saved(const Expression& formula, const std::string& path) {
                       });
 }
 
+bool is_one_file(const std::string& a, const std::string& b) {
+  std::error_code unknown;
+  return !a.empty() && !b.empty() && std::filesystem::equivalent(a, b, unknown);
+}
+
 StorePtr as_factor(const StoredArray& a, DType dtype) {
   return StoredArray(a.expression().as(dtype)).store();
 }
@@ -79,6 +84,10 @@ struct Factors {
 };
 
 }  // namespace
+
+bool is_same_place(const StorePtr& a, const StorePtr& b) {
+  return a == b || (a && b && is_one_file(a->path(), b->path()));
+}
 
 struct StoredArray::State {
   explicit State(const Expression& e)
@@ -235,7 +244,7 @@ StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string
                    std::optional<Device> device) {
   const Factors f(a, b, device);
   const auto facts = [&] {
-    return JobFacts{{"operation", cat("matmul in ", name(f.dtype))},
+    return JobFacts{{"operation", cat("matmul in ", name(f.dtype), place_text(f.device))},
                     {"A", f.left->version()},
                     {"B", f.right->version()}};
   };
@@ -254,6 +263,9 @@ void matmul_into(const StoredArray& out, const StoredArray& a, const StoredArray
   require<DTypeError>(out.dtype() == dtype, "matmul: the product is ", name(dtype), ", the output ",
                       name(out.dtype()));
   const Factors f(a, b, device);
+  require<ArgumentError>(
+      !is_same_place(out.store(), f.left) && !is_same_place(out.store(), f.right),
+      "matmul: the output is one of the factors");
   plan_matmul(f.left, f.right, out.store(), {.device = f.device},
               {.budget = stream_budget(f.device)})
       .run();

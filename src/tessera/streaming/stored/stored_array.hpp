@@ -93,6 +93,8 @@ TESSERA_API StoredArray operator/(const StoredArray& a, const StoredArray& b);
 // (compute/context.hpp), else by the host.
 TESSERA_API StoredArray matmul(const StoredArray& a, const StoredArray& b,
                                const std::string& path = "", std::optional<Device> device = {});
+// One store, or one file that was opened twice.
+bool is_same_place(const StorePtr& a, const StorePtr& b);
 // Into an array that is there, of the product's shape and dtype; it is none of the operands.
 TESSERA_API void matmul_into(const StoredArray& out, const StoredArray& a, const StoredArray& b,
                              std::optional<Device> device = {});

@@ -107,7 +107,7 @@ struct System {
 
   ResultSpec result(const Shape& shape, const std::string& path) const {
     const auto facts = [me = *this] {
-      JobFacts all{{"operation", std::string(me.who)}, {"A", me.matrix->version()}};
+      JobFacts all{{"operation", cat(me.who, place_text(me.device))}, {"A", me.matrix->version()}};
       if (me.right) all.emplace_back("B", me.right->version());
       return all;
     };
@@ -134,8 +134,9 @@ struct System {
     require<ArgumentError>(!out.is_formula(), who, ": the output is a formula");
     require<DTypeError>(out.dtype() == dtype, who, ": the result is ", name(dtype), ", the output ",
                         name(out.dtype()));
-    require<ArgumentError>(out.store() != matrix && out.store() != right, who,
-                           ": the output is one of the operands");
+    require<ArgumentError>(
+        !is_same_place(out.store(), matrix) && !is_same_place(out.store(), right), who,
+        ": the output is one of the operands");
     plan(false)(out.store(), {.budget = stream_budget(device)}, backed_scratch).run();
   }
 };
