@@ -3,6 +3,7 @@
 had, and nothing is left beside it; what is no place for a file is refused by its name and left as it was."""
 
 import concurrent.futures
+import io
 import os
 import stat
 
@@ -182,3 +183,15 @@ def test_threads_that_write_one_file(name, files, tmp_path):
         assert path.read_bytes() == alone.read_bytes()
     assert path.stat().st_size == alone.stat().st_size
     assert {p.name for p in tmp_path.iterdir()} == {"alone"} | {p.name for p in alone.parent.iterdir()}
+
+
+def test_a_link_to_a_pipe_is_written_through(tmp_path):
+    """What /proc links to is no path: the pipe gets the file."""
+    read, write = os.pipe()
+    link = tmp_path / "x.npy"
+    link.symlink_to(f"/proc/self/fd/{write}")
+    ts.save(link, ts.arange(5))
+    os.close(write)
+    with os.fdopen(read, "rb") as stream:
+        assert np.load(io.BytesIO(stream.read())).tolist() == [0, 1, 2, 3, 4]
+    assert link.is_symlink()

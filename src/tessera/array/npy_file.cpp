@@ -38,6 +38,9 @@ std::string follow_links(const std::string& path) {
   namespace fs = std::filesystem;
   constexpr int most_links = 40;  // as Linux has it
   std::error_code failed;
+  struct stat status {};
+  // Pipes and devices are written where they are: what links to them say need not be a place.
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return path;
   fs::path place = path;
   for (int link = 0; fs::is_symlink(place, failed); ++link) {
     require<IoError>(link < most_links, "cannot write '", path, "': ", std::strerror(ELOOP));
