@@ -18,7 +18,7 @@ def add_up(n: int, positions: Array, weights: Array | None) -> Array:
     found = zeros(n, dtype="int64" if weights is None else weights.dtype, device=positions.device)
     if positions.size:
         one = ones(1, dtype="int64", device=positions.device) if weights is None else weights
-        _add_at(found, positions, one)
+        _add_at(found, positions.reshape(-1), one if weights is None else one.reshape(-1))
     return found
 
 

@@ -196,7 +196,7 @@ class Composed(Functions[T]):
         y = home.where(y == float("inf"), top if posinf is None else posinf, y)
         y = home.where(y == float("-inf"), -top if neginf is None else neginf, y)
         if copy or x is not given:
-            return y
+            return y.astype(x.dtype) if y.dtype != x.dtype else y
         x[...] = y
         return x
 

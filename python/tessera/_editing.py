@@ -89,7 +89,7 @@ class Editing(Functions[T]):
         if isinstance(at, slice):
             steps = list(range(*at.indices(n)))
             at = self._near(steps, x) if steps else self._near([], x).astype("int64")
-        values = self._near(values, x).astype(x.dtype)
+        values = self._written(values, x)
         if isinstance(at, int) or at.size == 1:
             place = at if isinstance(at, int) else int(at[0])
             if not -n <= place <= n:
@@ -223,7 +223,7 @@ class Editing(Functions[T]):
 
     def _repeated(self, values: Any, x: Any, n: int) -> Any:
         """n values, repeated from the front where they are fewer."""
-        values = self._near(values, x).ravel()
+        values = self._written(values, x).ravel()
         if values.size in (0, 1):
             return values
         ranks = {"comm": x.comm} if hasattr(x, "comm") else {}
@@ -258,10 +258,10 @@ class Editing(Functions[T]):
         [1.0, 0.0, 3.0]
         """
         x = self._target(dst, "copyto")
-        plain = isinstance(src, (int, float, complex))
-        source = self._near(src, x)
+        whole = isinstance(src, int) and not (isinstance(src, bool) or x.dtype.kind == "b")
+        source = self._written(src, x) if whole else self._near(src, x)
         late = _ORDER.index(source.dtype.kind) > _ORDER.index(x.dtype.kind)
-        if casting not in ("unsafe", "same_value") and late and not (plain and source.dtype.kind in x.dtype.kind + "i"):
+        if casting not in ("unsafe", "same_value") and late:
             raise TypeError(
                 f"Cannot cast array data from {source.dtype.name} to {x.dtype.name} according to the rule '{casting}'"
             )
@@ -312,11 +312,11 @@ class Editing(Functions[T]):
             raise ValueError("place: mask and data must be the same size")
         mask = self._home.reshape(mask, x.shape)
         many = int(self._home.count_nonzero(mask))
-        values = self._near(vals, x)
+        values = self._written(vals, x)
         if many and values.size == 0:
             raise ValueError("Cannot insert from an empty array!")
         if many:
-            x[mask] = self._repeated(values, x, many).astype(x.dtype)
+            x[mask] = self._repeated(values, x, many)
 
 
 class Sets(Functions[T]):

@@ -92,6 +92,14 @@ class Functions(Shareable, Generic[T]):
         ranks = {"comm": x.comm} if hasattr(x, "comm") else {}
         return self._home.array(v, device=x.device, **ranks)
 
+    def _written(self, v: Any, x: Any) -> Any:
+        """``v`` beside the array ``x`` and of its dtype: numbers of Python that it cannot hold are refused, as where
+        they are assigned."""
+        if isinstance(v, self._kind):
+            return v.astype(x.dtype)
+        ranks = {"comm": x.comm} if hasattr(x, "comm") else {}
+        return self._home.array(v, dtype=x.dtype, device=x.device, **ranks)
+
     def _arrays(self, *values: Any) -> list[Any]:
         """All as arrays: what is none yet beside the first that is one."""
         first = next((v for v in values if isinstance(v, self._kind)), None)

@@ -8,7 +8,6 @@ from typing import Any
 
 from . import _dist, _local
 from ._dist import DNDarray
-from ._dtypes import iinfo
 from ._functions import Functions, T
 from ._tessera import Array
 
@@ -62,14 +61,10 @@ class Masked(Functions[T]):
         return found + start if add else found * start
 
     def _start(self, initial: Any, x: Any) -> Any:
-        if x.dtype.kind in "iu" and isinstance(initial, int):
-            limits = iinfo(x.dtype)
-            if not limits.min <= initial <= limits.max:
-                raise OverflowError(f"Python integer {initial} out of bounds for {x.dtype.name}")
-        start = self._near(initial, x)
-        if start.dtype.kind == "c" and x.dtype.kind != "c":
+        start = initial if isinstance(initial, (int, float)) else self._near(initial, x)
+        if isinstance(start, self._kind) and start.dtype.kind == "c" and x.dtype.kind != "c":
             raise TypeError("float() argument must be a string or a real number, not 'complex'")
-        return start.astype(x.dtype)
+        return self._written(start, x)
 
     def _extremum(self, name: str, x: Any, axis: Any, keepdims: bool, initial: Any, mask: Any) -> Any:
         if initial is None:

@@ -99,6 +99,8 @@ class Padding(Functions[T]):
 
     def _constant(self, x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
         pairs = _pairs(values, x.ndim, "constant_values")
+        for value in {v for pair in pairs for v in pair if isinstance(v, float)}:
+            self._written(value, x)  # refused where the array cannot hold it
         if len({v for pair in pairs for v in pair}) <= 1:
             return self._home.pad(x, widths, "constant", pairs[0][0]) if pairs else x.copy()
         for axis, (pair, width) in enumerate(zip(pairs, widths, strict=True)):

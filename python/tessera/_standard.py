@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, NamedTuple
 
-from ._checked import axes_of, is_whole
+from ._checked import is_whole, whole_numbers
 from ._functions import Functions, T
 from ._tessera import AxisError, _check_host_memory
 
@@ -225,7 +225,7 @@ class Standard(Functions[T]):
         if is_whole(axes):
             n = index(axes)
             axes = list(range(a.ndim - n, a.ndim)), list(range(n))
-        of_a, of_b = (axes_of(one, 0) for one in axes)
+        of_a, of_b = (whole_numbers(one) for one in axes)
         of_a, of_b = [i % a.ndim for i in of_a], [i % b.ndim for i in of_b]
         if [a.shape[i] for i in of_a] != [b.shape[i] for i in of_b]:
             raise ValueError("shape-mismatch for sum")
@@ -259,8 +259,9 @@ class Standard(Functions[T]):
     def _cumulative(self, scan: Any, start: Any, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> T:
         x = self._array(x)
         if axis is None:
-            if x.ndim != 1:
+            if x.ndim > 1:
                 raise ValueError("cumulative: an array of several axes needs axis=")
+            x = self._home.reshape(x, (-1,)) if x.ndim == 0 else x
             axis = 0
         y = scan(x, axis, dtype)
         if not include_initial:

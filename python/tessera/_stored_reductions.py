@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _tessera as _core
 from ._checked import axes_of
+from ._dtypes import iinfo
 from ._stored_twins import refused
 from ._tessera import StoredArray
 
@@ -141,6 +142,10 @@ def all_(x: StoredArray, axis: _Axes = None, out: Any = None, keepdims: bool = F
 
 def clip(x: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:  # noqa: A002  (as the function in memory)
     """Within bounds, of which either may be on disk; a formula."""
+    if getattr(x, "dtype", _core.float64).kind in "iu":  # what no number of the dtype is beyond asks for nothing
+        limits = iinfo(x.dtype)
+        min = None if isinstance(min, int) and min <= limits.min else min  # noqa: A001
+        max = None if isinstance(max, int) and max >= limits.max else max  # noqa: A001
     found = x if min is None else _core._stored_apply("maximum", x, min)
     return into(found if max is None else _core._stored_apply("minimum", found, max), out, "clip")
 

@@ -16,6 +16,15 @@ Range range_from(nb::handle start, nb::handle stop, nb::handle step, nb::handle 
   const bool integers = r.from.is_integer() && r.to.is_integer() && r.by.is_integer();
   r.dtype = !dtype.is_none() ? dtype_from(dtype) : integers ? DType::i64 : DType::f64;
   if (r.by.as<double>() == 0) raise(PyExc_ZeroDivisionError, "division by zero");
+  // As NumPy, which makes the first two elements of numbers of Python, and the others by adding.
+  if (integers && is_integer(r.dtype)) {
+    const i64 length = arange_length(r.from, r.to, r.by);
+    if (length > 0) check_fits(r.from, r.dtype);
+    i64 second = 0;
+    if (length > 1 && !__builtin_add_overflow(r.from.as<i64>(), r.by.as<i64>(), &second) &&
+        r.from.kind() != Value::Kind::natural)
+      check_fits(Value(second), r.dtype);
+  }
   return r;
 }
 
@@ -30,8 +39,9 @@ Array placed(Array a, nb::handle device, bool must_copy) {
 }
 
 Array make_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle copy) {
-  const bool fresh =
-      PyList_Check(obj.ptr()) || PyTuple_Check(obj.ptr()) || PyRange_Check(obj.ptr());
+  PyObject* const p = obj.ptr();
+  const bool number = PyLong_Check(p) || PyFloat_CheckExact(p) || PyComplex_CheckExact(p);
+  const bool fresh = PyList_Check(p) || PyTuple_Check(p) || PyRange_Check(p) || number;
   const bool must = !fresh && (copy.is_none() || flag_from(copy, "copy"));
   const auto wanted = dtype_or_none(dtype);
   Array a = as_array(obj, "array", fresh ? wanted : std::nullopt);

@@ -71,7 +71,8 @@ nb::object selected(nb::handle condition, nb::handle x, nb::handle y) {
 
 nb::object clipped(nb::handle x, nb::handle low, nb::handle high, nb::handle out) {
   const Array a = as_array(x, "clip");
-  const bool has_low = !low.is_none(), has_high = !high.is_none();
+  const bool has_low = !low.is_none() && !is_idle_bound(low, a.dtype(), true),
+             has_high = !high.is_none() && !is_idle_bound(high, a.dtype(), false);
   ArrayOrValue lo = has_low ? operand(low, "clip") : ArrayOrValue(0.0);
   ArrayOrValue hi = has_high ? operand(high, "clip") : ArrayOrValue(0.0);
   if (!lo.is_value()) lo = beside(lo.array, low, x);

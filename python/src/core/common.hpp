@@ -134,6 +134,8 @@ Value load(const void* p, DType dtype);
 PyObject* python_number(const Value& v);
 PyObject* python_number(const void* p, DType dtype);  // bool, int, float, complex
 void check_fits(const Value& v, DType dtype);
+// Whether a bound of this dtype's numbers is an integer of Python at their end or beyond: it asks for nothing.
+bool is_idle_bound(nb::handle bound, DType dtype, bool is_low);
 
 // --- convert_out.cpp
 nb::object tolist(const Array& a);

@@ -90,6 +90,21 @@ void check_fits(const Value& v, DType dtype) {
   });
 }
 
+bool is_idle_bound(nb::handle bound, DType dtype, bool is_low) {
+  if (!PyLong_Check(bound.ptr()) || !is_integer(dtype)) return false;
+  bool idle = false;
+  by_type(dtype, [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      using Limits = std::numeric_limits<T>;
+      const nb::int_ end(is_low ? Limits::min() : Limits::max());
+      const int found = PyObject_RichCompareBool(bound.ptr(), end.ptr(), is_low ? Py_LE : Py_GE);
+      if (found < 0) throw nb::python_error();
+      idle = found == 1;
+    }
+  });
+  return idle;
+}
+
 void store(void* p, DType dtype, const Value& v) {
   check_fits(v, dtype);
   by_type(dtype, [&]<class T>() {

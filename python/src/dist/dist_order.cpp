@@ -44,8 +44,10 @@ nb::object selected(nb::handle condition, nb::handle x, nb::handle y) {
 nb::object clipped(nb::handle x, nb::handle low, nb::handle high, nb::handle out) {
   const DNDarray a = as_dist(x, "clip");
   std::optional<dist::Operand> lo, hi;
-  if (!low.is_none()) lo = Distributed::operand(low, "clip", x);
-  if (!high.is_none()) hi = Distributed::operand(high, "clip", x);
+  if (!low.is_none() && !is_idle_bound(low, a.dtype(), true))
+    lo = Distributed::operand(low, "clip", x);
+  if (!high.is_none() && !is_idle_bound(high, a.dtype(), false))
+    hi = Distributed::operand(high, "clip", x);
   return finished(released([&] {
                     DNDarray r = lo ? dist::maximum(a, *lo) : a;
                     if (hi) r = dist::minimum(r, *hi);

@@ -31,6 +31,8 @@ class Value {
     } else if (is_integer()) {
       if (kind_ == Kind::natural) return static_cast<T>(static_cast<std::uint64_t>(integer_));
       return static_cast<T>(integer_);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return complex_.re != 0 || complex_.im != 0;
     } else {
       return static_cast<T>(complex_.re);
     }
