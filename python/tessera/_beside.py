@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from ._tessera import IoError
 
+HALF = r"\.[0-9a-f]+\.part"  # how the name of a file ends that is being written, or was left by who was killed
 _numbers = itertools.count()  # of files that are being written: threads may write the same one
 
 
@@ -45,6 +46,16 @@ def number_here() -> int:
     return os.getpid() << 32 | next(_numbers)
 
 
+def begun(place: str, mode: int = 0o600) -> str:
+    """A new file beside a place: of a name that no process that was killed has left there, and none of another machine
+    has."""
+    while True:
+        part = f"{place}.{number_here():x}.part"
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+            return part
+
+
 @contextlib.contextmanager
 def beside(path: str | os.PathLike[str], who: str) -> Iterator[str]:
     """The name that is written to; it takes the place of ``path`` when the block ends. Whatever ends it otherwise
@@ -52,9 +63,8 @@ def beside(path: str | os.PathLike[str], who: str) -> Iterator[str]:
     part = None
     try:
         place = place_of(path)
-        part = f"{place}.{number_here():x}.part"
-        if os.path.exists(place):  # who may not read the old file may not read the new one while it is written
-            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        # Who may not read the old file may not read the new one while it is written.
+        part = begun(place, 0o600 if os.path.exists(place) else 0o666)
         yield part
         keep(part, place)
     except OSError as error:

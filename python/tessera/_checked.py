@@ -67,9 +67,17 @@ def axes_of(axis: Any, ndim: int) -> list[int]:
     >>> axes_of(np.int64(-1), 3), axes_of((0, 2), 3), axes_of(None, 2)
     ([-1], [0, 2], [0, 1])
     """
-    if axis is None:
-        return list(range(ndim))
-    return [operator.index(axis)] if is_whole(axis) else [operator.index(a) for a in axis]
+    return list(range(ndim)) if axis is None else whole_numbers(axis)
+
+
+def whole_numbers(x: Any) -> list[int]:
+    """One whole number, or several, as a list.
+
+    >>> from tessera._checked import whole_numbers
+    >>> whole_numbers(np.int64(3)), whole_numbers((4, np.uint8(5)))
+    ([3], [4, 5])
+    """
+    return [operator.index(x)] if is_whole(x) else [operator.index(a) for a in x]
 
 
 def _is_whole(x: Any) -> bool:

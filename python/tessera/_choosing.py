@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ._checked import axes_of
+from ._checked import whole_numbers
 from ._functions import Functions, T, common_dtype, known_axis
 from ._standard import Standard
 
@@ -102,7 +102,7 @@ class Choosing(Functions[T]):
         [[1, 0], [2, 1]]
         """
         at = self._integers(indices)
-        sizes = axes_of(shape, 0)
+        sizes = whole_numbers(shape)
         total = math.prod(sizes)
         if at.size:
             low, high = int(self._home.min(at)), int(self._home.max(at))
@@ -128,7 +128,7 @@ class Choosing(Functions[T]):
         [5, 1]
         """
         home = self._home
-        sizes = axes_of(dims, 0)
+        sizes = whole_numbers(dims)
         given = list(multi_index)
         if len(given) != len(sizes):
             raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")

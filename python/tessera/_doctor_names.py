@@ -15,6 +15,7 @@ _TESTS = (
     "CASE",
     "CASES",
     "CHECK_SECONDS",
+    "CI_MINUTES",
     "CUDA",
     "EXAMPLES",
     "JOBS",

@@ -17,8 +17,8 @@ import numpy as np
 
 from . import _tessera as _core
 from ._batched import apply_batched, needs
-from ._checked import axes_of
 from ._checked import check_arguments as _check_arguments
+from ._checked import whole_numbers
 
 try:
     import scipy.sparse
@@ -73,7 +73,7 @@ def aslinearoperator(A: _core.NamedLinop, shape: int | Sequence[int] | None = No
         if None in sizes:
             raise _core.DimError(f"ts.scipy.aslinearoperator: {A} does not know all sizes of its input; give shape=")
         shape = [n for n in sizes if n is not None]
-    given = tuple(axes_of(shape, 0))
+    given = tuple(whole_numbers(shape))
     return _Matrix(A, given, np.float64 if dtype is None else dtype)
 
 
