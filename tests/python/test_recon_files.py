@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from tessera._beside import begun
 
 import tessera as ts
 from tessera import imaging as im
@@ -72,7 +73,7 @@ def test_stages_whose_removal_was_cut_short(scan, tmp_path):
         assert np.array_equal(np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy"))
     shutil.rmtree(folder)
     folder.mkdir()
-    (folder / "command.json.77.part").write_text("{")  # killed while it wrote the mark
+    begun(str(folder / "command.json"))  # killed while it wrote the mark
     assert not im.recon(scan, tmp_path / "b.npy", **SAME, checkpoint=str(folder))["resumed"]
 
 
@@ -224,8 +225,9 @@ def test_a_kept_folder_holds_stages_alone(scan, tmp_path):
     more = {**SAME, "method": "sense", "lamda": "0.01", "iterations": 2, "checkpoint": str(folder)}
     im.recon(scan, tmp_path / "image.npy", **more)
     stages = set(os.listdir(folder))
-    for name in ("image.solver", "image.solver1", "image.solver2", "maps_0.npy.71.part", "image_slice3.solver4"):
+    for name in ("image.solver", "image.solver-r1", "image.solver-64-r2", "image_slice3.solver-r4"):
         (folder / name).write_text("left")
+    begun(str(folder / "maps_0.npy"))
     assert im.recon(scan, tmp_path / "image.npy", **more)["resumed"]
     assert set(os.listdir(folder)) == stages == {"command.json", "image.json", "image.npy", "maps_0.npy"}
     assert json.loads((folder / "command.json").read_text())["method"] == "sense"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
-from .._checked import Numbers
+from .._checked import Numbers, shown
 from ._espirit import ENOUGH, maps_of_centre
 
 _ITERATIONS = 15
@@ -101,9 +101,15 @@ class Calibration:
         >>> gathered.maps(kernel=3).shape
         (2, 8, 8)
         """
-        if out is not None and (out.ndim < 2 or out.shape[1:] != self.shape or out.dtype.kind != "c"):
+        if out is not None and not (
+            isinstance(out, np.ndarray)
+            and out.flags.writeable
+            and out.dtype.kind == "c"
+            and out.shape[1:] == self.shape
+        ):
             raise ArgumentError(
-                f"calibration: out is {out.dtype} of {out.shape}; expected complex numbers of (coils, *{self.shape})"
+                f"calibration: out is {shown(out)}; expected an array of NumPy that can be written, complex numbers of "
+                f"(coils, *{self.shape})"
             )
         if kernel < 1:
             raise ArgumentError(f"calibration: a kernel of {kernel} samples; expected at least 1")

@@ -19,7 +19,7 @@ from .._checked import Numbers
 from ._automatic import TRY, FrameOnDisk, chosen, level_of
 from ._finite import finite
 from ._measured import as_precise
-from ._placing import goes_to_disk, is_stored, within
+from ._placing import brought, goes_to_disk, is_stored, within
 from ._recipes import _DIMS, _KDIMS, Reconstruction, _factors, sense_operator
 
 _AT_ONCE = 256  # blocks that are in memory beside the frames
@@ -137,6 +137,8 @@ def llr_dynamic(
         where: dict[str, Any] = dict(field_map=field_map, times=times, device=device, ranks=ranks)
         where["budget"] = None if on_disk else budget
         frames = range(len(data))
+        if not frames:
+            raise ArgumentError("llr_dynamic: samples of no frame; expected at least one")
         each: list[dict[str, Any]] = [{k: None if v is None else v[t] for k, v in given.items()} for t in frames]
         parts = [sense_operator(maps, **one, **where) for one in each]
         if on_disk and locs is None and field_map is None:
@@ -154,7 +156,7 @@ def llr_dynamic(
         factors = [_factors(one["mask"], one["weights"], sizes[1:]) for one in each]
         known = [np.ones(sizes[1:]) if f is None else f for f in factors]
         y = data * as_precise(np.stack(known)[:, None], data.dtype)
-        y = y if on_disk else ts.asarray(y)
+        y = y if on_disk else brought(ts.asarray(y), device=device, budget=budget, ranks=ranks)
 
         def spread() -> Any:
             samples = [FrameOnDisk(data, t) if on_disk else data[t] for t in frames]
@@ -174,15 +176,17 @@ def _cartesian_frames(maps: Any, each: Sequence[dict[str, Any]]) -> Any:
     factors = [_factors(one["mask"], one["weights"], tuple(shape)) for one in each]
     if any(f is not None for f in factors):
         kept = np.stack([np.ones(shape) if f is None else f for f in factors])[:, None]
-        single = str(maps.dtype) == "complex64"
-        A = ts.Diagonal(kept.astype("float32" if single else kept.dtype), ("T", "C", *kdims)) @ A
+        dtype = np.result_type(np.dtype(str(maps.dtype)), np.complex64)
+        A = ts.Diagonal(as_precise(kept, dtype), ("T", "C", *kdims)) @ A
     return A
 
 
 def _low_rank_frames(A: Any, y: Any, lamda: Any, block: int, spread: Any, last: dict[str, Any]) -> Reconstruction:
     """:func:`llr_dynamic` of samples ``y``; ``last`` are the options of the last solve."""
     first = A.H(y)
-    eigenvalue = ts.solve.power_method(A.N, shape=first.shape, dtype=first.dtype, rtol=1e-3, maxiter=50).eigenvalue
+    like: dict[str, Any] = dict(shape=first.shape, dtype=first.dtype)
+    like |= {} if is_stored(first) else {"device": first.device}
+    eigenvalue = ts.solve.power_method(A.N, **like, rtol=1e-3, maxiter=50).eigenvalue
     step = 1 / max(1.05 * float(eigenvalue), 1e-300)
     top = largest_of_blocks(first, block) if isinstance(lamda, str) else 0.0
 

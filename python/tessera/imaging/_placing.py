@@ -62,7 +62,15 @@ def placed(
     elif size > 1 and devices != ["cpu"]:
         specs.append(ts.BatchSpec({"C": coils}, devices))
     if specs:
-        return ts.create_batched_linop(operator, specs)
+        try:
+            return ts.create_batched_linop(operator, specs)
+        except ts.SplitError as error:
+            if budget is None:
+                raise
+            raise ts.OutOfMemory(
+                f"imaging: a budget of {bytes_of(budget)} bytes; the normal of {operator} fits it only when it is cut "
+                f"where the operator is not: {error}; give more"
+            ) from None
     return operator if devices == ["cpu"] else operator.to(devices[0])
 
 
@@ -85,11 +93,23 @@ def is_stored(*arrays: Any) -> bool:
     return any(isinstance(a, ts.stored.StoredArray) for a in arrays)
 
 
-def goes_to_disk(image: Sequence[int], samples: Sequence[int], *, device: Any, budget: Any, ranks: bool) -> bool:
+def may_go_to_disk(*, device: Any, budget: Any, ranks: bool) -> bool:
+    """Whether what a budget does not hold may be on disk: the host alone computes."""
+    return budget is not None and devices_of(device) == ["cpu"] and not (ranks and ts.dist.world.size > 1)
+
+
+def goes_to_disk(
+    image: Sequence[int], samples: Sequence[int], *, dtype: Any = "complex64", device: Any, budget: Any, ranks: bool
+) -> bool:
     """Whether samples, maps and the vectors of a solver are on disk: a budget of the host does not hold them."""
-    if budget is None or devices_of(device) != ["cpu"] or (ranks and ts.dist.world.size > 1):
+    if not may_go_to_disk(device=device, budget=budget, ranks=ranks):
         return False
-    return bytes_of(budget) <= _kept(image, samples, "complex64")
+    return bytes_of(budget) <= _kept(image, samples, dtype)
+
+
+def precision_of(maps: Any) -> Any:
+    """The dtype of an operator with these maps."""
+    return np.result_type(np.dtype(str(maps.dtype)) if hasattr(maps, "dtype") else np.asarray(maps).dtype, np.complex64)
 
 
 @contextlib.contextmanager
@@ -103,6 +123,16 @@ def within(budget: Any) -> Iterator[None]:
     most = stats["in_use"] + bytes_of(budget)
     with ts.memory_budget(host=min(most, stats["budget"]) if stats["budget"] > 0 else most):
         yield
+
+
+def has_room_for_table(shape: Sequence[int]) -> bool:
+    """Whether the budget of the host leaves room to make what a convolution along a trajectory reads: the doubled grid
+    of an image, and the finer one that it comes from, a few times each."""
+    stats = ts.memory_stats("cpu")
+    if stats["budget"] <= 0:
+        return True
+    doubled = 16 * math.prod(2 * n for n in shape)
+    return bool(stats["budget"] - stats["in_use"] >= 4 * (1 + 1.5 ** len(shape)) * doubled)
 
 
 def _fitted(operator: NamedLinop, coils: int, devices: list[str], budget: Any, dtype: Any) -> ts.Fitted:

@@ -16,7 +16,17 @@ from .._checked import Numbers
 from ._automatic import TRY, chosen, damped, level_of
 from ._finite import finite
 from ._off_resonance import turning
-from ._placing import brought, devices_of, goes_to_disk, is_stored, placed, within
+from ._placing import (
+    brought,
+    devices_of,
+    goes_to_disk,
+    has_room_for_table,
+    is_stored,
+    may_go_to_disk,
+    placed,
+    precision_of,
+    within,
+)
 
 _DIMS = {2: ("Ny", "Nx"), 3: ("Nz", "Ny", "Nx")}
 _KDIMS = {2: ("Ky", "Kx"), 3: ("Kz", "Ky", "Kx")}
@@ -25,7 +35,7 @@ _KDIMS = {2: ("Ky", "Kx"), 3: ("Kz", "Ky", "Kx")}
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reconstruction:
     """An image with what made it: ``history`` of the solver's measure, ``operator`` from image to data, ``result``,
-    and ``lamda``, the strength of its penalty.
+    and ``lamda``, the strength of its penalty. An image that was made on disk is an array of :mod:`tessera.stored`.
 
     >>> maps, truth = ts.imaging.Coils(4).maps((16, 16)), np.ones((16, 16))
     >>> A = ts.imaging.sense_operator(maps)
@@ -66,10 +76,11 @@ def sense_operator(
     centred FFT with a ``mask`` of ``shape``. ``weights`` multiply the data (the root of a density compensation).
     Where the main field is not even, ``field_map`` tells by how many hertz each pixel turns, an array of ``shape`` or a
     file of images, and ``times`` when samples are taken, in seconds, of the shape of the samples or of its last axes.
-    ``toeplitz`` and ``tol`` are those of ``ts.NUFFT``; ``device`` is where the operator lives, a list of devices shares
-    the coils out; with ``budget`` bytes on each it works on as many coils at a time as they allow, and with ``ranks``
-    the coils are shared out among the ranks of mpirun, each of which makes the same call. Maps may be on disk
-    (:mod:`tessera.stored`): then the operator reads those of a few coils at a time.
+    ``tol`` is that of ``ts.NUFFT``, and so is ``toeplitz``, which with a field map, or maps on disk and little memory,
+    says that normals may be convolutions where that is cheaper. ``device`` is where the operator lives, a list of
+    devices shares the coils out; with ``budget`` bytes on each it works on as many coils at a time as they allow, and
+    with ``ranks`` the coils are shared out among the ranks of mpirun, each of which makes the same call. Maps may be on
+    disk (:mod:`tessera.stored`): then the operator reads those of a few coils at a time.
 
     >>> maps = ts.imaging.Coils(4).maps((16, 16))
     >>> print(ts.imaging.sense_operator(maps).oshape, ts.imaging.sense_operator(maps, locs=np.zeros((5, 2))).oshape)
@@ -98,6 +109,7 @@ def sense_operator(
                 f"or (readouts, samples, {ndim})"
             )
         kdims, samples = ("R", "K")[3 - points.ndim :], points.shape[:-1]
+        toeplitz = toeplitz and (not is_stored(maps) or has_room_for_table(shape))
         encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol, wrap=True)
     dtype = np.result_type(np.dtype(str(sensitivities.dtype)), np.complex64)
     if field_map is not None or times is not None:
@@ -145,16 +157,25 @@ class _Problem:
     def __init__(self, who: str, kspace: Any, maps: Any, noise: float | None, encoding: dict[str, Any]):
         self.who, self.noise, self.encoding = who, noise, encoding
         where = {name: encoding[name] for name in ("device", "budget", "ranks")}
-        self.on_disk = is_stored(kspace, maps) or goes_to_disk(np.shape(maps)[1:], np.shape(kspace), **where)
-        with self.room():
-            self._check(kspace, maps)
+        stored = is_stored(kspace, maps)
+        given = {**where, "dtype": None if stored else precision_of(maps)}
+        self.on_disk = stored or goes_to_disk(np.shape(maps)[1:], np.shape(kspace), **given)
+        try:
+            with self.room():
+                self._check(kspace, maps)
+        except ts.OutOfMemory:  # samples and images have room, but no tile of the operator beside them
+            if self.on_disk or not may_go_to_disk(**where):
+                raise
+            self.on_disk = True
+            with self.room():
+                self._check(kspace, maps)
 
     def _check(self, kspace: Any, maps: Any) -> None:
         encoding = self.encoding
         where = {name: encoding[name] for name in ("device", "budget", "ranks")}
         if self.on_disk:
             maps, kspace = (a if is_stored(a) else ts.stored.array(a) for a in (maps, kspace))
-        self.A = sense_operator(maps, **encoding)
+        self.A = sense_operator(maps, **encoding)  # of maps on disk the budget is that of its room
         data = kspace if self.on_disk else brought(ts.asarray(kspace), **where)
         sizes = [self.A.size(dim) for dim in self.A.oshape]
         if data.ndim != len(sizes) or any(s is not None and s != n for s, n in zip(sizes, data.shape, strict=True)):

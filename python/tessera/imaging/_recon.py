@@ -29,7 +29,7 @@ from ._image_files import IN_ROOM, ending, load_image, save_image
 from ._ismrmrd import RawReader, Scan, open_raw
 from ._off_resonance import hertz
 from ._pictures import preview, save_png
-from ._placing import bytes_of, goes_to_disk, within
+from ._placing import bytes_of, goes_to_disk, is_stored, may_go_to_disk, within
 from ._recipes import l1_wavelet, sense, tv
 from ._recon_folder import StageFolder
 from ._recon_options import TIMES, ReconOptions
@@ -359,18 +359,33 @@ class _Recon:
             noise = scale * scan.noise_share if self.white else None
             if self.apart:
                 kspace = ts.stored.open(os.fspath(self._samples_file()))
-            image, more = self._solved(
-                kspace * np.float32(scale), maps, {**encoding, **field}, {**where, "noise": noise}, path
-            )
+            try:
+                image, more = self._solved(
+                    kspace * np.float32(scale), maps, {**encoding, **field}, {**where, "noise": noise}, path
+                )
+            except ts.OutOfMemory:  # the frame has room, but not all that is made of it
+                if self.apart or not may_go_to_disk(
+                    device=self.options.devices(), budget=self.options.budget, ranks=self.ranks > 1
+                ):
+                    raise
+                del kspace, maps, encoding, scan
+                self._forget_solver(path)
+                self.apart = True
+                return self._make_image(raw, mixing, frame)
             image, about = image / scale, {**about, **more}
         self.images.append(about)
         if self.first:
             write_array(path, cropped(image, self.crop).astype(np.complex64))
             write_json(told, about)
-            for name in os.listdir(self.work.path):
-                if name.startswith(path.with_suffix(".solver").name):
-                    (self.work / name).unlink(missing_ok=True)
             self._samples_file().unlink(missing_ok=True)
+        self._forget_solver(path)
+
+    def _forget_solver(self, path: Path) -> None:
+        """States of this rank's solver; each removes its own, since another may be writing still."""
+        own = self._own_solver(path).name
+        for name in os.listdir(self.work.path):
+            if name == own or name.startswith(own + "."):
+                (self.work / name).unlink(missing_ok=True)
 
     def _gridded(self, kspace: Any, maps: Any, encoding: dict[str, Any]) -> npt.NDArray[Any]:
         if not self.apart:
@@ -406,7 +421,7 @@ class _Recon:
             )
         result = found.result
         if not self.about:
-            if self.apart:
+            if is_stored(found.image):
                 with within(self.options.budget):
                     plan = ts.stored.plan(lambda: found.operator.N(found.image))
                 bytes_ = {"workspace": plan.host_peak, "disk_read": plan.disk_read, "disk_written": plan.disk_written}
@@ -417,15 +432,20 @@ class _Recon:
         more = {"lambda": float(lamda), "iterations": result.iterations, "reason": result.reason}
         return in_memory(found.image), {**more, "residuals": [float(r) for r in result.history]}
 
+    def _own_solver(self, path: Path, rank: int | None = None) -> Path:
+        budget = (
+            "" if self.options.budget is None else f"-{bytes_of(self.options.budget)}"
+        )  # its states are of one budget
+        number = (0 if self.first else ts.dist.world.rank) if rank is None else rank
+        return path.with_suffix(f".solver{budget}" + (f"-r{number}" if number else ""))
+
     def _solver_file(self, path: Path) -> str:
         """Each rank writes its own; what the first has is where all go on, so that they stay in step."""
-        own = path.with_suffix(".solver")
-        if self.first:
-            return str(own)
-        mine = own.with_name(f"{own.name}{ts.dist.world.rank}")
-        mine.unlink(missing_ok=True)
-        if own.exists():
-            shutil.copy(own, mine)
+        mine, first = self._own_solver(path), self._own_solver(path, 0)
+        if not self.first:
+            mine.unlink(missing_ok=True)
+            if first.exists():
+                shutil.copy(first, mine)
         return str(mine)
 
     def _assembled(self) -> Any:

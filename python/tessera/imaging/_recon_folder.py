@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import IoError
+from .._beside import HALF
 from ._recon_parts import read_json, write_json
 
 _MARK = "command.json"
-_OWN = re.compile(r"(lambda\.json|samples\.npy|maps_\d+\.npy|image(_[a-z]+\d+)*\.(npy|json|solver.*?))(\.\d+\.part)?")
-_HALF = re.compile(rf"{re.escape(_MARK)}\.\d+\.part")  # of a run that was killed as it wrote its mark
+_OWN = re.compile(rf"(lambda\.json|samples\.npy|maps_\d+\.npy|image(_[a-z]+\d+)*\.(npy|json|solver.*?))({HALF})?")
+_HALF = re.compile(rf"{re.escape(_MARK)}{HALF}")  # of a run that was killed as it wrote its mark
 
 
 class StageFolder:
