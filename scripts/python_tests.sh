@@ -10,7 +10,7 @@ types=$([ "$part" = no-types ] || [[ "$part" == [2-9]/* ]] || echo yes)
 status=0
 if ls tests/python/test_*.py >/dev/null 2>&1; then
   say "Python tests"
-  # Where there are cores for it, files are distributed over several processes; ten of them shared a GPU without waiting for it.
+  # Where there are cores for it, files are distributed over several processes; six share a GPU without waiting for it.
   if [[ "$part" == */* ]]; then
     groups=${part#*/} chosen=$((${part%/*} - 1))
   else

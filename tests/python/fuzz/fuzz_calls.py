@@ -70,7 +70,8 @@ def limits():
     os.setsid()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):
-        resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, resource.RLIM_INFINITY))
+        most = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES if most < 0 else min(ADDRESSES, most), most))
 
 
 class Block:
