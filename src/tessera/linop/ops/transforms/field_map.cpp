@@ -102,22 +102,26 @@ struct ClosedNormal {
   static double turns_of(const Encoding& e) {
     return 2 * nufft::range_of(e.hertz) * nufft::range_of(e.seconds);
   }
+  static Array differences_of(const Encoding& e) {
+    const double widest = nufft::range_of(e.hertz);
+    const i64 some = 64 + 32 * static_cast<i64>(std::ceil(turns_of(e)));
+    const Array all = empty_dense({some}, DType::f64);
+    for (i64 i = 0; i < some; ++i)
+      all.host<double>()[i] =
+          widest * (2 * static_cast<double>(i) / static_cast<double>(some - 1) - 1);
+    return all;
+  }
   static double nanoseconds_of(const Encoding& e, i64 segments, const nufft::KernelChoice& kernel) {
     return static_cast<double>(segments) *
            nufft::normal_cost(e.grid, e.count_of_points(), kernel).toeplitz;
   }
   static ClosedNormal of(const Encoding& e) {
-    const double widest = nufft::range_of(e.hertz), turns = turns_of(e);
+    const double turns = turns_of(e);
     require<ArgumentError>(turns <= nufft::most_turns,
                            "FieldMapNUFFT: toeplitz=True for a field map and times that span ",
                            turns / 2, " turns; normals by convolutions take at most ",
                            nufft::most_turns / 2, ": leave toeplitz away, or False");
-    const i64 some = 64 + 32 * static_cast<i64>(std::ceil(turns));
-    const Array differences = empty_dense({some}, DType::f64);
-    for (i64 i = 0; i < some; ++i)
-      differences.host<double>()[i] =
-          widest * (2 * static_cast<double>(i) / static_cast<double>(some - 1) - 1);
-    nufft::Segments s = nufft::segments_for(differences, e.seconds, e.options.tol / 2);
+    nufft::Segments s = nufft::segments_for(differences_of(e), e.seconds, e.options.tol / 2);
     const nufft::KernelChoice kernel = e.kernel(s);
     const i64 count = static_cast<i64>(s.nodes.size());
     i64 numbers = count;
@@ -234,16 +238,20 @@ NamedLinop field_map_nufft(const Array& locs, const Shape& grid, const Array& fi
   if (o.toeplitz == false || e.hertz.size() == 0 || e.seconds.size() == 0) return map;
   if (o.toeplitz) return ClosedNormal::of(e)(map);
   const i64 count = static_cast<i64>(s.nodes.size());
-  const double gridding = static_cast<double>(count) *
-                          nufft::normal_cost(grid, e.count_of_points(), kernel).gridding,
-               least = ClosedNormal::nanoseconds_of(e, count, kernel);
-  // Differences need no fewer segments than what they are made of: where those do not pay, none are fitted.
-  if (ClosedNormal::turns_of(e) > nufft::most_turns ||
-      (by_time && !o.segments && !nufft::NormalCost{gridding, least}.prefers_toeplitz()))
+  const double gridding =
+      static_cast<double>(count) * nufft::normal_cost(grid, e.count_of_points(), kernel).gridding;
+  const auto gridded = [&](std::string_view why) {
     return map.noted({cat(
         "FieldMapNUFFT: normals by gridding; predicted for one batch and thread: ", gridding * 1e-6,
-        " ms by gridding ", count, " segments, no less than ", least * 1e-6,
-        " ms by convolutions")});
+        " ms by gridding ", count, " segments, ", why)});
+  };
+  if (ClosedNormal::turns_of(e) > nufft::most_turns)
+    return gridded("and too many turns for convolutions");
+  // Where the fewest that there can be would not pay, none are fitted.
+  const double least = ClosedNormal::nanoseconds_of(
+      e, nufft::fewest_segments(ClosedNormal::differences_of(e), e.seconds, o.tol / 2), kernel);
+  if (!nufft::NormalCost{gridding, least}.prefers_toeplitz())
+    return gridded(cat(least * 1e-6, " ms or more by convolutions"));
   const ClosedNormal closed = ClosedNormal::of(e);
   const bool takes = closed.pays(gridding);
   const NamedLinop made = takes ? closed(map) : map;

@@ -101,6 +101,8 @@ struct Segments {
 // The fewest that keep the error below `tolerance`; or `count` of them, the best there are.
 TESSERA_API Segments segments_for(const Array& u, const Array& v, double tolerance,
                                   std::optional<i64> count = {});
+// So many are needed at least, which is told in a fraction of the time.
+i64 fewest_segments(const Array& u, const Array& v, double tolerance);
 double range_of(const Array& x);  // from the least to the largest of float64 on the host
 }  // namespace nufft
 

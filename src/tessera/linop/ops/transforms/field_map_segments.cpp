@@ -102,7 +102,7 @@ struct Fit {
   Array u, v;     // representatives
   Array product;  // exp(-2 pi i u v)
   Range range;    // of v
-  double tolerance;
+  double tolerance, turns;
 
   nufft::Segments with(i64 count, bool even) const {
     nufft::Segments s;
@@ -154,6 +154,19 @@ struct Fit {
   }
 };
 
+Fit fit_of(const Array& u, const Array& v, double tolerance) {
+  const Array of_u = host_numbers(u), of_v = host_numbers(v);
+  const Range range(of_v);
+  const double turns = Range(of_u).length() * range.length();
+  require<ArgumentError>(turns <= nufft::most_turns, "FieldMapNUFFT: field map and times span ",
+                         turns, " turns; expected at most ", nufft::most_turns,
+                         ": is the field map in hertz and are the times in seconds?");
+  const i64 bins = 8 + 2 * static_cast<i64>(std::ceil(turns));
+  Fit fit{representatives(of_u, bins), representatives(of_v, bins), {}, range, tolerance, turns};
+  fit.product = nufft::turned(numbers_of(fit.u), numbers_of(fit.v));
+  return fit;
+}
+
 }  // namespace
 
 namespace nufft {
@@ -180,18 +193,14 @@ Array Segments::mixture(const Array& v) const {
 
 double range_of(const Array& x) { return Range(x).length(); }
 
+i64 fewest_segments(const Array& u, const Array& v, double tolerance) {
+  return fit_of(u, v, tolerance).fewest();
+}
+
 Segments segments_for(const Array& u, const Array& v, double tolerance, std::optional<i64> count) {
-  const Array of_u = host_numbers(u), of_v = host_numbers(v);
-  const Range range(of_v);
-  const double turns = Range(of_u).length() * range.length();
-  require<ArgumentError>(turns <= nufft::most_turns, "FieldMapNUFFT: field map and times span ",
-                         turns, " turns; expected at most ", most_turns,
-                         ": is the field map in hertz and are the times in seconds?");
-  const i64 bins = 8 + 2 * static_cast<i64>(std::ceil(turns));
-  Fit fit{representatives(of_u, bins), representatives(of_v, bins), {}, range, tolerance};
-  fit.product = turned(numbers_of(fit.u), numbers_of(fit.v));
+  const Fit fit = fit_of(u, v, tolerance);
   if (count) return fit.best(*count);
-  const i64 most = 64 + 4 * static_cast<i64>(std::ceil(turns));
+  const i64 most = 64 + 4 * static_cast<i64>(std::ceil(fit.turns));
   i64 enough = std::min(most, fit.fewest()), few = enough - 1;
   Segments found = fit.best(enough);
   for (i64 more = 1; found.error > tolerance && enough < most; more *= 2) {
