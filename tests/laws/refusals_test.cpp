@@ -87,9 +87,9 @@ std::vector<Refusal> refusals<Zero>() {
            },
            "'P' is given two"},
           {[] {
-             Zero(dims("N"), dims("P"), {{"P", 0}});
+             Zero(dims("N"), dims("P"), {{"P", -1}});
            },
-           "'P' has size 0"}};
+           "size -1 of dim 'P' is negative"}};
 }
 
 template <>

@@ -8,9 +8,6 @@ Zero::Zero(Dims ishape, Dims oshape, Sizes given)
   for (const Dims* side : {&names.ishape, &names.oshape})
     check_distinct(cat("Zero ", names.str()), *side);
   check_sizes(cat("Zero ", names.str()), sizes, dims_of(names));
-  for (const auto& [d, n] : sizes)
-    require<DimError>(n >= 0, "Zero ", names.str(), ": dim '", d, "' has size ", n,
-                      ", expected at least 0");
 }
 
 // The output's names are those of any normal; its sizes those of the input.
