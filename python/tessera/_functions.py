@@ -95,7 +95,8 @@ class Functions(Shareable, Generic[T]):
     def _written(self, v: Any, x: Any) -> Any:
         """``v`` beside the array ``x`` and of its dtype: numbers of Python that it cannot hold are refused, as where
         they are assigned."""
-        if isinstance(v, self._kind):
+        kind: Any = self._kind
+        if isinstance(v, kind):
             return v.astype(x.dtype)
         ranks = {"comm": x.comm} if hasattr(x, "comm") else {}
         return self._home.array(v, dtype=x.dtype, device=x.device, **ranks)

@@ -61,10 +61,12 @@ class Masked(Functions[T]):
         return found + start if add else found * start
 
     def _start(self, initial: Any, x: Any) -> Any:
-        start = initial if isinstance(initial, (int, float)) else self._near(initial, x)
-        if isinstance(start, self._kind) and start.dtype.kind == "c" and x.dtype.kind != "c":
+        if isinstance(initial, (int, float)):
+            return self._written(initial, x)
+        start = self._near(initial, x)
+        if start.dtype.kind == "c" and x.dtype.kind != "c":
             raise TypeError("float() argument must be a string or a real number, not 'complex'")
-        return self._written(start, x)
+        return start.astype(x.dtype)
 
     def _extremum(self, name: str, x: Any, axis: Any, keepdims: bool, initial: Any, mask: Any) -> Any:
         if initial is None:
