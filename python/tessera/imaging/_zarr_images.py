@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError, IoError, _zarr
+from .._checked import Numbers
 from ._files import files_of
 
 _DENSEST = 1100  # bytes of numbers that a byte of a directory can stand for: deflated zeros
 _SPARE = 1 << 26  # bytes of numbers that may be there without any chunk
 
 
-def save_zarr(path: str | os.PathLike[str], image: Any, affine: Any = None, dims: Sequence[str] | None = None) -> None:
+def save_zarr(
+    path: str | os.PathLike[str], image: Numbers, affine: Any = None, dims: Sequence[str] | None = None
+) -> None:
     """Writes an image (..., z, y, x), real or complex, as a Zarr v3 array in chunks of plain bytes. ``dims`` are the
     names of its axes, by default z, y and x of the last and dim_0, dim_1, ... of those in front; ``affine`` (4, 4),
     from (x, y, z) in pixels to millimetres, becomes an attribute. A Zarr directory of that name is replaced once the
