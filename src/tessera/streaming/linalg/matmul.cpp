@@ -471,9 +471,10 @@ StreamPlan plan_matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,
     const auto read = [](const StreamPlan& s) {
       return static_cast<double>(s.figures().disk().read + s.figures().host().read);
     };
-    const double passes = static_cast<double>((p.m + rows->tm - 1) / rows->tm),
-                 least = (static_cast<double>(p.m) + static_cast<double>(p.n) * passes) *
-                         static_cast<double>(p.k) * static_cast<double>(p.element);
+    const i64 passes = (p.m + rows->tm - 1) / rows->tm;
+    const double least =
+        (static_cast<double>(p.m) + static_cast<double>(p.n) * static_cast<double>(passes)) *
+        static_cast<double>(p.k) * static_cast<double>(p.element);
     if (least < 0.9 * read(plan)) {
       add_row_steps(by_rows, p, *rows);
       if (read(by_rows) < 0.9 * read(plan)) return by_rows;
