@@ -19,7 +19,7 @@ from .._checked import Numbers
 from ._automatic import TRY, FrameOnDisk, chosen, level_of
 from ._finite import finite
 from ._measured import as_precise
-from ._placing import brought, goes_to_disk, is_stored, within
+from ._placing import brought, goes_to_disk, is_stored, precision_of, within
 from ._recipes import _DIMS, _KDIMS, Reconstruction, _factors, sense_operator
 
 _AT_ONCE = 256  # blocks that are in memory beside the frames
@@ -176,8 +176,7 @@ def _cartesian_frames(maps: Any, each: Sequence[dict[str, Any]]) -> Any:
     factors = [_factors(one["mask"], one["weights"], tuple(shape)) for one in each]
     if any(f is not None for f in factors):
         kept = np.stack([np.ones(shape) if f is None else f for f in factors])[:, None]
-        dtype = np.result_type(np.dtype(str(maps.dtype)), np.complex64)
-        A = ts.Diagonal(as_precise(kept, dtype), ("T", "C", *kdims)) @ A
+        A = ts.Diagonal(as_precise(kept, precision_of(maps)), ("T", "C", *kdims)) @ A
     return A
 
 

@@ -111,7 +111,7 @@ def sense_operator(
         kdims, samples = ("R", "K")[3 - points.ndim :], points.shape[:-1]
         toeplitz = toeplitz and (not is_stored(maps) or has_room_for_table(shape))
         encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol, wrap=True)
-    dtype = np.result_type(np.dtype(str(sensitivities.dtype)), np.complex64)
+    dtype = precision_of(sensitivities)
     if field_map is not None or times is not None:
         normals = None if toeplitz else False  # by cost: a matrix at each frequency may be too large
         encode = turning(locs, shape, kdims, dims, field_map, times, dtype=dtype, tol=tol, toeplitz=normals)

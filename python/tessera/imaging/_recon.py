@@ -433,9 +433,8 @@ class _Recon:
         return in_memory(found.image), {**more, "residuals": [float(r) for r in result.history]}
 
     def _own_solver(self, path: Path, rank: int | None = None) -> Path:
-        budget = (
-            "" if self.options.budget is None else f"-{bytes_of(self.options.budget)}"
-        )  # its states are of one budget
+        """Where a rank keeps the state of its solver, which goes on under the budget that it was begun with."""
+        budget = "" if self.options.budget is None else f"-{bytes_of(self.options.budget)}"
         number = (0 if self.first else ts.dist.world.rank) if rank is None else rank
         return path.with_suffix(f".solver{budget}" + (f"-r{number}" if number else ""))
 
